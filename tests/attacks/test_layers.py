@@ -18,7 +18,7 @@ _WITNESSES = [attack for attacks in CORPUS.values() for attack in attacks if att
 
 
 @pytest.mark.parametrize("layer", list(Layer))
-async def test_attacks_get_through_where_the_layer_is_open(layer: Layer) -> None:
+async def test_an_attack_succeeds_without_its_layer(layer: Layer) -> None:
     async with laboratory() as closed:
         song = await sing(closed.ask)
     witnesses = [attack for attack in _WITNESSES if attack.layer is layer]

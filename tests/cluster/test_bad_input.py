@@ -31,7 +31,7 @@ from tests.cluster.story import WORKLOAD_TYPE, Story, conclude, condition
 from tests.cluster.together import Together
 
 AT_ONCE = 8
-TEST = "test_it_is_said_clearly_when"
+TEST = "test_bad_input_is_reported_clearly_when"
 
 PLAN = (StepPlan(1, 20), StepPlan(2, 100))
 ROUTED = Application("shop", "", True, PLAN, virtual_service=True, replicas=2, grace=0)
@@ -360,7 +360,7 @@ SCENARIOS: dict[str, tuple[Application, Scenario]] = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-async def test_it_is_said_clearly_when(name: str, mistakes: Together) -> None:
+async def test_bad_input_is_reported_clearly_when(name: str, mistakes: Together) -> None:
     await mistakes.result(name)
 
 

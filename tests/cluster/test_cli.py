@@ -228,7 +228,7 @@ async def test_a_viewer_may_not_approve_though_an_administrator_stands_behind(
     assert stored["status"]["canaryStatus"]["currentStepState"] == "StepPaused"
 
 
-async def test_what_does_not_wait_is_not_approved(cluster: Plane) -> None:
+async def test_a_release_that_does_not_wait_is_not_approved(cluster: Plane) -> None:
     await make(cluster, "early", status_of(1, "StepUpgrade"))
     mark = cluster.audit.mark()
     result = await run(cluster, "approve", "early")

@@ -13,7 +13,7 @@ from tests.cluster.test_demo import ROOT, play
 
 
 @pytest.mark.full
-async def test_it_plays_in_a_namespace_of_its_own_and_leaves_nothing(
+async def test_the_demo_uses_a_namespace_of_its_own_and_leaves_nothing(
     plane_available: None, tmp_path: Path
 ) -> None:
     async with Plane.start(tmp_path / "plane") as plane:
@@ -33,7 +33,7 @@ async def test_it_plays_in_a_namespace_of_its_own_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("words", "kubeconfig"), [(["KUBECONFIG=/given"], "--kubeconfig=/given"), ([], "")]
 )
-async def test_make_plays_elsewhere_only_where_the_cluster_is_named_to_it(
+async def test_make_demo_uses_another_cluster_only_if_the_cluster_is_named(
     words: list[str], kubeconfig: str
 ) -> None:
     process = await asyncio.create_subprocess_exec(

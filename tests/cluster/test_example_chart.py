@@ -58,7 +58,7 @@ async def helm(plane_available: None) -> Path:
     return (await ensure_extra(HELM)).binary
 
 
-async def test_an_upgrade_begins_a_release_and_another_does_not_disturb_it(
+async def test_an_upgrade_begins_a_release_and_a_second_upgrade_does_not_disturb_the_release(
     helm: Path, product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:
     story = Story(
@@ -100,7 +100,7 @@ async def test_an_upgrade_begins_a_release_and_another_does_not_disturb_it(
     await story.gone(DEPLOYMENTS)
 
 
-async def test_without_a_rollout_it_is_an_ordinary_chart(
+async def test_without_a_rollout_the_chart_is_an_ordinary_chart(
     helm: Path, product: Product, namespace_of_product: str
 ) -> None:
     chart = Chart(helm, product.plane.kubeconfig(), namespace_of_product)

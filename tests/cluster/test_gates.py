@@ -194,7 +194,9 @@ async def test_a_new_version_without_requests_has_no_data_until_it_has(
     await story.completed()
 
 
-async def test_a_wrong_query_is_told_in_prometheus_words(watched: Watched, story: Story) -> None:
+async def test_a_wrong_query_is_reported_in_prometheus_words(
+    watched: Watched, story: Story
+) -> None:
     wrong = metric(prometheus={"query": "sum(("}, consecutiveErrorLimit=1)
     await governed(story, gate(wrong))
     assert "bad_data" in await stalled(story, "AnalysisInconclusive")

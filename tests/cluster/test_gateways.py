@@ -147,7 +147,7 @@ async def test_a_release_leads_through_every_sort_of_reference(
     assert {kind: await spec_of(story, kind) for kind in LED} == wanted
 
 
-async def test_a_rollout_that_is_made_again_takes_along_what_its_former_one_had_made(
+async def test_a_recreated_rollout_takes_over_the_objects_of_its_predecessor(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
     story, before = await led_at_step_1(product, world, namespace_of_product)
@@ -253,7 +253,7 @@ async def test_deleting_the_rollout_gives_everything_back(
     assert {kind: await spec_of(story, kind) for kind in LED} == before
 
 
-async def test_an_ingress_of_somebody_else_stops_the_release_and_survives_it(
+async def test_a_foreign_ingress_stops_the_release_and_stays_unchanged(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
     story = await begin(product, world, namespace_of_product)
@@ -324,7 +324,7 @@ def with_steps(app: Application, *steps: JsonObject) -> JsonObject:
         ({"traffic": "0.5%"}, "steps[0].traffic: Unsupported value: Ingress class nginx"),
     ],
 )
-async def test_what_a_gateway_cannot_say_is_refused_at_admission(
+async def test_a_step_that_a_gateway_cannot_express_is_refused_at_admission(
     product: Product, world: Recorder, namespace_of_product: str, step: JsonObject, said: str
 ) -> None:
     app = Application("shop", namespace_of_product, True, STEPS)
@@ -421,7 +421,7 @@ def managed_by_us(found: JsonObject) -> list[JsonObject]:
 OURS_NO_MORE = (DEPLOYMENTS, SERVICES, *LED)
 
 
-async def test_server_side_appliers_meet_the_release_in_what_leads_only_and_nothing_of_it_after_its_end(
+async def test_server_side_appliers_conflict_only_on_routing_fields_and_only_during_the_release(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
     story = await begin(product, world, namespace_of_product)

@@ -153,7 +153,7 @@ async def crowd(product: Product, recorder: Recorder) -> AsyncIterator[Crowd]:
         await product.controller.start()
 
 
-async def test_a_workload_that_lost_its_label_and_marks_unheard_is_marked_again_and_no_pod_moves(
+async def test_a_workload_that_lost_its_label_and_marks_unseen_is_marked_again_and_no_pod_moves(
     crowd: Crowd, product: Product
 ) -> None:
     await crowd.all(loses_what_says_that_it_is_released)
@@ -163,7 +163,7 @@ async def test_a_workload_that_lost_its_label_and_marks_unheard_is_marked_again_
     assert not crowd.failures, "\n".join(crowd.failures.values())
 
 
-async def test_a_workload_that_was_replaced_unheard_is_held_again_and_goes_no_further(
+async def test_a_workload_that_was_replaced_unseen_is_held_again_and_goes_no_further(
     crowd: Crowd, product: Product
 ) -> None:
     replaced: dict[str, int] = {}

@@ -114,7 +114,7 @@ async def set_scripts(product: Product, **data: str | None) -> None:
     await client.patch(f"{SCRIPTS}/{invented.SCRIPT_MAP}", {"data": data})
 
 
-async def test_scripts_are_judged_when_they_change_not_when_a_release_needs_them(
+async def test_scripts_are_judged_at_a_change_and_not_at_a_release(
     product: Product, recorder: Recorder
 ) -> None:
     broken = "lua.traffic.routing.Lane.broken.example.dev"

@@ -45,7 +45,7 @@ async def elsewhere(product: Product) -> AsyncIterator[str]:
         yield name
 
 
-async def test_where_it_is_installed_no_problem_is_found(product: Product) -> None:
+async def test_an_installed_cluster_has_no_problem(product: Product) -> None:
     told = await findings(product, NAMESPACE)
     assert not [said for said in told if NAMESPACE in said or "you may not" in said], told
 
@@ -87,7 +87,7 @@ async def test_a_gateway_kind_that_nobody_serves_is_named_with_the_rollout_that_
     assert any(one.startswith(said) for one in await findings(product, NAMESPACE))
 
 
-async def test_what_a_script_of_a_namespace_needs_is_named(
+async def test_the_rights_for_a_namespaces_script_are_named(
     product: Product, namespace_of_product: str
 ) -> None:
     plan = (StepPlan(1, 20), StepPlan(2))
@@ -109,7 +109,7 @@ async def test_what_a_script_of_a_namespace_needs_is_named(
     }
 
 
-async def test_who_may_not_install_hears_which_rights_are_missing(product: Product) -> None:
+async def test_a_user_who_may_not_install_learns_the_missing_rights(product: Product) -> None:
     told = await findings(product, NAMESPACE, "recorder")
     assert "problem: you may not create clusterroles.rbac.authorization.k8s.io" in told
     assert f"problem: you may not create deployments.apps in {NAMESPACE}" in told

@@ -286,7 +286,7 @@ async def test_a_right_that_is_taken_away_stops_writes_and_not_the_way_back(tena
     assert await tenant.lane() == before
 
 
-async def test_who_may_not_impersonate_the_account_names_no_script(
+async def test_a_user_who_may_not_impersonate_the_account_may_not_name_a_script(
     product: Product, tenant: Tenant
 ) -> None:
     namespace, paths = tenant.namespace, collection(ROLLOUTS, tenant.namespace)
@@ -330,7 +330,7 @@ async def test_who_may_not_impersonate_the_account_names_no_script(
         await writer.patch(path, {"metadata": {"finalizers": []}})
 
 
-async def test_a_script_that_cannot_be_had_is_said_in_words_and_waited_for(
+async def test_an_unavailable_script_is_reported_in_words_and_waited_for(
     newcomer: Tenant,
 ) -> None:
     tenant = newcomer

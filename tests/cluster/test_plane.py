@@ -84,7 +84,7 @@ async def test_a_deployment_becomes_ready_with_addresses_in_its_endpoint_slice(
         pytest.param("shop:bad", {}, id="image cannot be pulled"),
     ],
 )
-async def test_such_pods_have_addresses_and_stay_unready(
+async def test_pods_that_fail_to_start_have_addresses_and_stay_unready(
     plane: Plane, namespace: str, image: str, annotations: dict[str, str]
 ) -> None:
     client = plane.client("developer")
@@ -224,7 +224,7 @@ subjects: [{{kind: ServiceAccount, name: robot, namespace: {namespace}}}]
     assert seen == [("configmaps", 201), ("secrets", 403)]
 
 
-async def test_kubectl_reports_what_it_was_told(plane: Plane, namespace: str) -> None:
+async def test_kubectl_reports_objects_and_errors(plane: Plane, namespace: str) -> None:
     assert namespace in await plane.kubectl("get", "namespace", namespace, "-o", "name")
     with pytest.raises(CommandFailed, match="not found"):
         await plane.kubectl("-n", namespace, "get", "service", "none")

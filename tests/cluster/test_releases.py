@@ -48,7 +48,7 @@ BAD_IMAGE = "shop:bad"
 
 Scenario = Callable[[Story], Awaitable[None]]
 
-TEST = "test_a_release_keeps_every_invariant_when_it"
+TEST = "test_a_release_keeps_every_invariant_when_disturbed_by"
 
 STYLES: dict[str, Application] = {
     "canary style, no traffic": Application("shop", "", True, PODS_ONLY),
@@ -290,7 +290,7 @@ SCENARIOS: dict[str, tuple[Application, Scenario]] = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-async def test_a_release_keeps_every_invariant_when_it(
+async def test_a_release_keeps_every_invariant_when_disturbed_by(
     name: str,
     product: Product,
     recorder: Recorder,

@@ -209,7 +209,7 @@ async def test_flux_needs_to_be_told_of_routes_and_autoscalers_alone(
 
 
 @pytest.mark.parametrize("tool", [argo_unwarned, flux])
-async def test_who_is_not_told_fights_over_a_route_and_the_release_says_with_whom(
+async def test_a_tool_without_exceptions_fights_over_a_route_and_the_release_names_the_tool(
     tool: Tool, product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
     app = replace(STYLES["Deployment, partition"], namespace=namespace_of_product)

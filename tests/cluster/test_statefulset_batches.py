@@ -33,7 +33,7 @@ spec:
 STEPS = (StepPlan(1), StepPlan(2), StepPlan(2))
 
 
-async def test_three_batches_of_five_pods_are_1_1_and_3_and_the_idle_step_is_said(
+async def test_three_batches_of_five_pods_are_1_1_and_3_and_the_idle_step_is_reported(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:
     app = Application(

@@ -113,7 +113,7 @@ async def test_a_watch_tells_what_happened_after_its_version_in_order(ground: Gr
         assert await told(lines, 2) == [("MODIFIED", "a"), ("DELETED", "b")]
 
 
-async def test_what_enters_a_selection_is_added_and_what_leaves_it_is_deleted(
+async def test_an_object_that_enters_a_selection_is_added_and_one_that_leaves_is_deleted(
     ground: Ground,
 ) -> None:
     start = await make(ground, "a")

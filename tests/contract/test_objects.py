@@ -178,7 +178,9 @@ async def test_a_writer_is_among_the_field_managers_until_it_takes_itself_off(
     assert [entry["manager"] for entry in left] == []
 
 
-async def test_who_removes_a_mark_and_itself_is_no_manager_of_the_rest(ground: Ground) -> None:
+async def test_a_manager_that_removes_its_mark_and_itself_manages_nothing_more(
+    ground: Ground,
+) -> None:
     made = await make(ground)
     marked = {"metadata": {"annotations": {"example.com/mark": "1"}}}
     await ground.api.merge_patch(CONFIG_MAPS, ground.namespace, "one", marked)
@@ -219,7 +221,7 @@ async def test_a_deletion_of_another_object_of_that_name_is_a_conflict(ground: G
         await present(ground)
 
 
-async def test_what_an_object_owned_goes_with_it(ground: Ground) -> None:
+async def test_owned_objects_go_with_their_owner(ground: Ground) -> None:
     owner = await make(ground, "owner")
     reference = {
         "apiVersion": "v1",

@@ -121,7 +121,7 @@ def test_a_set_of_pods_is_never_fought_over(which: str) -> None:
     assert ref.kind in tool.spared
 
 
-def test_the_file_is_what_the_code_says() -> None:
+def test_the_file_agrees_with_the_code() -> None:
     assert ignoring.FILE.read_text() == ignoring.text(), "run: make generate"
 
 

@@ -75,7 +75,7 @@ def expected(rollout: Rollout) -> str:
     return "Suspended" if held or waits else "Progressing"
 
 
-def test_the_states_are_all_there() -> None:
+def test_the_examples_cover_every_state() -> None:
     assert {rollout.status.phase for rollout in STATES} >= {*Phase}
     for part in ("canary_status", "blue_green_status"):
         there = [rollout for rollout in STATES if getattr(rollout.status, part) is not None]
@@ -100,7 +100,7 @@ def test_argo_cd_shows_the_health_of_every_state() -> None:
             assert found["message"] in stalled(rollout.status)
 
 
-def test_what_nobody_has_looked_at_is_progressing() -> None:
+def test_an_unobserved_rollout_is_progressing() -> None:
     for status in ({}, None, {"observedGeneration": -1}, {"observedGeneration": 1}):
         obj = plain(STATES[0], metadata={"name": "web", "generation": 2}, status=status)
         assert run("health", obj)["status"] == "Progressing"

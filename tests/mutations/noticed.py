@@ -10,7 +10,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_revision_that_took_all_pods_is_stable_for_the_next": (
         "a revision that took all pods is not stable for the next",
     ),
-    "test_a_missing_service_is_said_and_nothing_moves": (
+    "test_a_missing_service_is_reported_and_nothing_moves": (
         "what the plan names is not checked before the first move",
     ),
     "test_rollback_outranks_pause": ("a pause outranks a rollback",),
@@ -24,7 +24,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "a third revision is not noticed in the end phase",
         "abandoned pods stay",
     ),
-    "test_a_workload_made_again_mid_way_starts_from_nothing": (
+    "test_a_workload_recreated_during_a_release_starts_from_nothing": (
         "a workload made again counts as the same",
     ),
     "test_scaled_to_zero_a_release_goes_back_to_its_start": (
@@ -33,7 +33,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_an_approval_while_the_spec_is_paused_is_kept": (
         "an approval is used up while the spec is paused",
     ),
-    "test_what_runs_is_stable_where_nothing_was_known_to_be": (
+    "test_the_running_revision_is_stable_if_none_was_known": (
         "what runs is not taken for stable where nothing was known to be",
     ),
     "test_a_revision_that_was_stable_stays_so_whatever_else_runs": (
@@ -63,7 +63,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "a deleted Rollout goes at once",
         "a deleted Rollout leaves its label behind",
     ),
-    "test_what_cannot_be_released_is_said_once_and_touches_nothing": (
+    "test_a_workload_that_cannot_be_released_is_reported_once_and_not_touched": (
         "a problem is an Event each time it is looked at",
     ),
     "test_another_reason_moves_the_update_time_and_another_value_the_transition_time": (
@@ -90,7 +90,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_rollout_that_never_released_removes_no_pin_before_the_other_has_a_canary_service": (
         "a Rollout un-pins what another one pinned",
     ),
-    "test_scripts_are_heard_before_there_is_a_pod_of_the_new_version": (
+    "test_scripts_are_rehearsed_before_a_new_pod_exists": (
         "pods are made before the scripts are heard",
     ),
     "test_a_step_with_traffic_waits_for_an_approval_with_pods_ready_and_the_route_moved": (
@@ -137,7 +137,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_release_that_routes_later_is_pinned_from_the_first_step": (
         "only a first step with traffic pins",
     ),
-    "test_what_a_route_points_at_is_restored_a_grace_period_after_the_route": (
+    "test_an_object_behind_a_route_is_restored_a_grace_period_after_the_route": (
         "what a route points at is given back with the route",
         "all is given back in one pass",
     ),
@@ -165,7 +165,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_the_share_of_old_pods_that_may_go_is_written_as_a_percentage": (
         "maxUnavailable is written as a count",
     ),
-    "test_the_next_move": (
+    "test_the_next_limits_follow_from_the_present_ones": (
         "old pods go before new ones are ready",
         "the owner's maxSurge is exceeded",
     ),
@@ -184,7 +184,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_content_can_come_back_to_a_template_that_has_its_stamp_already": (
         "a content that was there before is not released again",
     ),
-    "test_a_content_that_is_put_back_midway_is_a_rollback": (
+    "test_a_content_that_is_put_back_during_a_release_is_a_rollback": (
         "a content that is restored by its owner is a third revision",
     ),
     "test_taking_the_annotation_off_gives_up_on_steps": (
@@ -202,7 +202,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_third_revision_gets_no_more_than_its_step_where_stable_is_filled_up_late": (
         "the share of abandoned pods is room for new ones",
     ),
-    "test_what_serves_goes_when_stable_pods_are_ready": (
+    "test_serving_pods_are_removed_only_after_stable_pods_are_ready": (
         "what came back from zero is emptied before stable pods are there",
     ),
     "test_the_routes_stay_with_the_new_pods_while_the_cloneset_counts_old_ones": (

@@ -156,7 +156,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "a watch goes with the first of its holders",
             "        if holders:\n            return\n",
             "",
-            "component/kube/test_dynamic.py::test_the_last_who_holds_a_kind_ends_its_watch_and_that_of_crds",
+            "component/kube/test_dynamic.py::test_the_last_user_of_a_kind_ends_its_watch_and_the_watch_of_crds",
         ),
     ),
     *named(
@@ -180,7 +180,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "a fence that was never opened lets writes through",
             "        if not self._open:\n",
             "        if self._until < 0:\n",
-            "unit/runtime/test_fence.py::test_who_has_never_led_may_not_write",
+            "unit/runtime/test_fence.py::test_a_process_that_never_led_may_not_write",
         ),
     ),
     *named(

@@ -33,13 +33,13 @@ OF_DOORS: tuple[Mutation, ...] = (
             "a flood of one address takes the turns of others",
             "            longest = max(self._queues, key=lambda one: (len(self._queues[one]), one == address))\n",
             "            longest = next(iter(self._queues))\n",
-            "component/webhook/test_waiting.py::test_who_comes_when_his_own_queue_is_the_longest_goes_again",
+            "component/webhook/test_waiting.py::test_a_newcomer_to_the_longest_queue_is_closed",
         ),
         (
             "a client waits without an end",
             "            while queue and now - queue[0][0] >= self._seconds:\n",
             "            while queue and now - queue[0][0] < 0:\n",
-            "component/webhook/test_waiting.py::test_who_has_waited_too_long_is_closed_and_nobody_else",
+            "component/webhook/test_waiting.py::test_only_a_client_that_waited_too_long_is_closed",
         ),
     ),
     *named(
@@ -54,7 +54,7 @@ OF_DOORS: tuple[Mutation, ...] = (
             "our own writes are judged",
             "        if self._is_own(request.user_info.username, manager):\n            return None\n",
             "",
-            "component/webhook/test_server.py::test_what_is_none_of_our_business_passes",
+            "component/webhook/test_server.py::test_a_request_about_a_foreign_kind_passes",
         ),
     ),
     *named(
@@ -63,7 +63,7 @@ OF_DOORS: tuple[Mutation, ...] = (
             "a question about an author that failed is a yes",
             '            return f"{found.path}: whether you may impersonate {account} cannot be asked: {failure}"\n',
             "            return str(failure)[:0]\n",
-            "component/webhook/test_impersonation.py::test_an_answer_that_is_not_known_is_a_no",
+            "component/webhook/test_impersonation.py::test_an_unknown_answer_counts_as_a_refusal",
         ),
     ),
     *named(
@@ -175,7 +175,7 @@ OF_DOORS: tuple[Mutation, ...] = (
             "a metric source may answer any amount",
             "        if len(body) > MAX_BYTES:\n",
             "        if len(body) < 0:\n",
-            "component/measure/test_fetching.py::test_what_cannot_be_used_is_told_without_the_answer",
+            "component/measure/test_fetching.py::test_an_unusable_answer_is_reported_without_its_content",
         ),
     ),
 )

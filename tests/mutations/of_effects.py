@@ -81,7 +81,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "an object that has the name of a copy is written",
             "    if present.metadata.labels.get(names.ROLLOUT_UID) != action.rollout.uid:\n",
             "    if not present.metadata.labels:\n",
-            "component/effects/test_configs.py::test_what_only_has_the_name_of_a_copy_is_left_and_named",
+            "component/effects/test_configs.py::test_an_object_that_only_has_a_copys_name_is_kept_and_named",
         ),
     ),
     *named(
@@ -147,7 +147,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "what somebody changed beside the object stays so",
             "                and companion.whole\n",
             "",
-            "component/effects/gateways/test_companions.py::test_what_somebody_changed_or_deleted_comes_back",
+            "component/effects/gateways/test_companions.py::test_a_changed_or_deleted_companion_object_comes_back",
         ),
     ),
     *named(
@@ -210,7 +210,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "a right that was denied a moment ago is asked for by every pass",
             "            self._denied[right] = self._monotonic()\n",
             "            self._denied.pop(right, None)\n",
-            "component/reconcilers/test_account_rights.py::test_a_no_is_kept_for_a_moment",
+            "component/reconcilers/test_account_rights.py::test_a_refusal_is_cached_for_a_moment",
         ),
     ),
     *named(
@@ -228,7 +228,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "what is refused is tried again as soon each time",
             "        if wait is None or before != said:\n",
             "        if wait is None or before:\n",
-            "component/reconcilers/test_rollout_passes.py::test_what_is_refused_again_is_looked_at_later_each_time_and_never_after_ten_seconds",
+            "component/reconcilers/test_rollout_passes.py::test_a_repeated_refusal_is_retried_later_each_time_and_never_after_ten_seconds",
         ),
     ),
 )

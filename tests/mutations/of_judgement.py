@@ -30,7 +30,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "a value of the freeze is recorded as the owner's",
             "    if seconds in (number(old, *_MIN_READY) or 0, FREEZE_MIN_READY_SECONDS):\n",
             "    if seconds == (number(old, *_MIN_READY) or 0):\n",
-            "unit/domain/admission/test_again.py::test_a_cloneset_beside_itself_is_held_by_min_ready_seconds_again",
+            "unit/domain/admission/test_again.py::test_a_blue_green_cloneset_is_held_by_min_ready_seconds_again",
         ),
     ),
     *named(
@@ -66,13 +66,13 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "a measurement without data passes a metric",
             "run.good + run.bad + run.unclear >= wanted:",
             "run.taken >= wanted:",
-            "unit/domain/gates/test_judging.py::test_limits_are_what_they_say",
+            "unit/domain/gates/test_judging.py::test_limits_have_their_documented_effect",
         ),
         (
             "errors count in a row though others came between",
             "run.consecutive_errors + 1 if found.reading is Reading.ERROR else 0,",
             "run.consecutive_errors + (found.reading is Reading.ERROR),",
-            "unit/domain/gates/test_judging.py::test_limits_are_what_they_say",
+            "unit/domain/gates/test_judging.py::test_limits_have_their_documented_effect",
         ),
         (
             "a dry run fails a gate",
@@ -165,7 +165,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "a shared route opens before a new pod is ready behind its Service",
             "        and (leads_to_new(seen, service) or is_waited_for(sides, NEW, service))\n",
             "",
-            "unit/domain/trafficrouting/test_deciding.py::test_at_rest_it_is_healthy_and_holds_itself",
+            "unit/domain/trafficrouting/test_deciding.py::test_a_trafficrouting_at_rest_is_healthy_and_has_its_finalizer",
         ),
     ),
     *named(
@@ -189,7 +189,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "a node whose pod is being deleted counts as whole",
             "    room = limit - unready - nodes.bare\n",
             "    room = limit - unready\n",
-            "unit/domain/pods/test_daemonset.py::test_so_many_old_pods_may_go",
+            "unit/domain/pods/test_daemonset.py::test_the_number_of_removable_old_pods_follows_from_the_limit",
         ),
     ),
     *named(

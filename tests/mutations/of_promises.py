@@ -24,7 +24,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
             "a workload that was made again has nothing to restore",
             "    if not _has_left_something(context):\n",
             "    if context.seen.workload is not None:\n",
-            "unit/domain/rollout/test_claiming.py::test_what_is_left_beside_a_workload_that_was_made_anew_is_restored",
+            "unit/domain/rollout/test_claiming.py::test_objects_left_beside_a_recreated_workload_are_restored",
         ),
     ),
     *named(
@@ -42,7 +42,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
             "two releases pin one Service in turn",
             "        and not context.is_pinned_by_another(name)\n    )\n\n\ndef unpin(",
             "    )\n\n\ndef unpin(",
-            "unit/domain/rollout/test_obstacles.py::test_of_two_releases_that_began_together_only_one_pins_the_service",
+            "unit/domain/rollout/test_obstacles.py::test_only_one_of_two_simultaneous_releases_pins_the_service",
         ),
     ),
     *named(
@@ -99,7 +99,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
             "a condition that is itself again after a pass gets another transition time",
             "    return structs.replace(new, last_transition_time=old.last_transition_time)\n",
             "    return new\n",
-            "unit/domain/test_conditions.py::test_a_condition_that_is_itself_again_after_a_pass_keeps_its_transition_time",
+            "unit/domain/test_conditions.py::test_a_condition_that_returns_after_a_pass_keeps_its_transition_time",
         ),
     ),
     *named(
@@ -108,7 +108,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
             "a certificate that is not accepted looks like a worker that does not run",
             '        untrusted = "handshake failed" in (error.details() or "")\n',
             "        untrusted = False\n",
-            "component/scripts/test_client.py::test_a_certificate_that_is_not_accepted_is_said_and_where_to_look",
+            "component/scripts/test_client.py::test_a_rejected_certificate_is_reported_with_the_place_to_look",
         ),
     ),
 )

@@ -75,7 +75,7 @@ OF_WORKERS: tuple[Mutation, ...] = (
             "a filter of system calls that is off is not noticed",
             '        if problem:\n            return Verdict((), f"self-test of the sandbox failed ({layer}): {problem}")\n',
             "",
-            "component/luaworker/test_selftest.py::test_a_child_that_may_open_a_socket_is_found_out",
+            "component/luaworker/test_selftest.py::test_the_self_test_finds_a_child_that_may_open_a_socket",
         ),
     ),
     *named(
@@ -105,7 +105,7 @@ OF_WORKERS: tuple[Mutation, ...] = (
             "a script has all the time on the clock",
             "        arm_clock(limits.wall_ms / 1000)\n",
             "        arm_clock(0)\n",
-            "component/luaworker/test_selftest.py::test_a_child_that_may_open_a_socket_is_found_out",
+            "component/luaworker/test_selftest.py::test_the_self_test_finds_a_child_that_may_open_a_socket",
         ),
         (
             "a script has all the memory",
@@ -117,7 +117,7 @@ OF_WORKERS: tuple[Mutation, ...] = (
             "a script is run with no filter of system calls",
             "    if inherited.lock is not None:\n        inherited.lock.switch_on()\n",
             "",
-            "component/luaworker/test_selftest.py::test_a_child_that_may_open_a_socket_is_found_out",
+            "component/luaworker/test_selftest.py::test_the_self_test_finds_a_child_that_may_open_a_socket",
         ),
         (
             "a child that serves again keeps the state of its last call",
@@ -174,7 +174,7 @@ OF_WORKERS: tuple[Mutation, ...] = (
             "a child may write to any descriptor",
             "    program += _when(machine.write, _only_channel())\n",
             "    program += _when(machine.write, [_op(_RET, 0, 0, _ALLOW)])\n",
-            "unit/luaworker/test_seccomp.py::test_only_who_serves_again_may_set_timers",
+            "unit/luaworker/test_seccomp.py::test_only_a_child_that_serves_again_may_set_timers",
         ),
     ),
 )

@@ -77,7 +77,7 @@ async def test_a_version_that_never_serves_is_named_and_goes_back(
     await _comes_back(release)
 
 
-async def test_an_evicted_pod_of_a_step_comes_back_as_what_it_was(
+async def test_an_evicted_pod_of_a_step_comes_back_in_its_own_revision(
     release: Release, installed: NodePlane, namespace: str
 ) -> None:
     await release.set_image(NEW)

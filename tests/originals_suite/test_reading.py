@@ -59,7 +59,7 @@ def test_the_reason_is_the_expectation_and_its_line() -> None:
     assert "Expected <bool>: false to be true" in reason
 
 
-def test_no_failure_has_no_reason() -> None:
+def test_a_passed_run_has_no_reason() -> None:
     assert reason_of("Ran 1 of 72 Specs\n• 1 Passed") == ""
 
 

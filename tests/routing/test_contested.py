@@ -237,7 +237,7 @@ CASES = [
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(table=tables())
-async def test_whoever_had_a_request_keeps_it_unless_it_was_the_stable_services(
+async def test_only_requests_of_the_stable_service_change_their_target(
     script_worker: Worker, kind: str, matches: list[dict[str, Any]], table: Table
 ) -> None:
     render, simulate = KINDS[kind]

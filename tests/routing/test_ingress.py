@@ -242,7 +242,7 @@ async def test_an_ingress_leads_what_matches_to_the_canary_and_all_else_where_it
 
 
 @pytest.mark.parametrize(("name", "step"), UNSAYABLE)
-async def test_what_a_class_cannot_say_it_refuses(
+async def test_a_class_refuses_steps_that_it_cannot_express(
     script_worker: Worker, name: str, step: str
 ) -> None:
     original = ingress([Path(HOST, "/", False, STABLE)], CLASSES[name].annotations)

@@ -239,7 +239,7 @@ def test_two_canary_ingresses_of_one_rule_are_refused() -> None:
         nginx.ingresses([PRODUCTION, NGINX_WEIGHT, NGINX_HEADER], at("/"))
 
 
-def test_what_no_document_orders_is_no_answer() -> None:
+def test_an_undefined_order_of_rules_is_no_answer() -> None:
     one = ingress("/ a", **{f"{haproxy.PREFIX}http-header-match": "x: 1"})
     other = ingress("/ b", **{f"{haproxy.PREFIX}http-header-match": "y: 1"})
     with pytest.raises(AssertionError, match="not defined"):

@@ -10,7 +10,7 @@ from tests.trouble.rows import TROUBLES
 from tests.trouble.table import Said, Trouble
 
 
-def test_the_document_is_what_the_table_says() -> None:
+def test_the_document_agrees_with_the_table() -> None:
     assert DOCUMENT.read_text() == document(), "run `make generate`"
 
 

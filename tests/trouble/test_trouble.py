@@ -34,7 +34,9 @@ from tests.trouble.together import Appointment
 AT_ONCE = 14
 CASES = {case.title: case for case in cases_of(TROUBLES)}
 TEST = "test_trouble"
-KILLED = "test_trouble_though_the_controller_is_killed_at_the_worst_moment"
+KILLED = (
+    "test_every_trouble_shows_its_messages_although_the_controller_is_killed_at_the_worst_moment"
+)
 
 
 def parameters(cases: Mapping[str, Case]) -> list[ParameterSet]:
@@ -190,7 +192,7 @@ async def troubles(request: pytest.FixtureRequest, ground: tuple[Product, Record
 @pytest.mark.timeout(5400)
 @pytest.mark.requires_plane
 @pytest.mark.parametrize("title", parameters(CASES))
-async def test_trouble(title: str, troubles: Together) -> None:
+async def test_every_trouble_shows_its_documented_messages(title: str, troubles: Together) -> None:
     await troubles.result(title)
 
 
@@ -198,7 +200,7 @@ async def test_trouble(title: str, troubles: Together) -> None:
 @pytest.mark.requires_plane
 @pytest.mark.full
 @pytest.mark.parametrize("title", killed_cases())
-async def test_trouble_though_the_controller_is_killed_at_the_worst_moment(
+async def test_every_trouble_shows_its_messages_although_the_controller_is_killed_at_the_worst_moment(
     title: str, killed: Together
 ) -> None:
     await killed.result(title)

@@ -115,7 +115,7 @@ async def test_every_object_of_a_case_is_of_its_kinds_published_type(
     assert wrong == []
 
 
-async def test_of_every_kind_every_misspelt_field_is_refused(judge: Judge) -> None:
+async def test_a_misspelt_field_is_refused_in_every_kind(judge: Judge) -> None:
     known = await judge.kinds()
     seen: set[tuple[str, str]] = set()
     questions = [

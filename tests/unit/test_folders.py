@@ -12,7 +12,7 @@ def test_every_laboratory_is_a_folder_with_tests() -> None:
     assert empty == []
 
 
-def test_who_shares_something_for_the_length_of_a_folder_stays_together() -> None:
+def test_tests_that_share_a_folders_fixture_stay_in_one_process() -> None:
     folders = {
         file.parent.relative_to(HERE).as_posix()
         for file in HERE.rglob("conftest.py")

@@ -16,7 +16,7 @@ from controller.settings import (
 )
 
 
-def test_every_gate_of_the_original_may_be_switched_off() -> None:
+def test_every_feature_gate_of_the_original_may_be_switched_off() -> None:
     assert parse_gates(",".join(f"{name}=false" for name in GATES)) == frozenset()
 
 
@@ -41,7 +41,7 @@ def test_append_pod_selector_has_its_meaning(gate: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Unknown=true", "RolloutHistory", "RolloutHistory=yes"])
-def test_what_is_no_gate_is_refused(text: str) -> None:
+def test_an_unknown_feature_gate_is_refused(text: str) -> None:
     with pytest.raises(BadConfiguration, match="NAME of AdvancedDeployment"):
         parse_gates(text)
 

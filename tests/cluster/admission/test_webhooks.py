@@ -144,7 +144,7 @@ async def test_a_change_is_admission_paused_and_held_and_nothing_moves(shop: Sho
     assert await shop.pods() == [4]
 
 
-async def test_undo_in_mid_release_is_admission_paused_without_the_freeze(shop: Shop) -> None:
+async def test_undo_during_a_release_is_admission_paused_without_the_freeze(shop: Shop) -> None:
     await shop.image("shop:2")
     await shop.pace()
     assert sum(await shop.pods()) == 4
@@ -175,7 +175,7 @@ async def test_a_manifest_applied_again_keeps_hold_and_admission_pause(shop: Sho
     assert '"maxSurge":"25%"' in after["metadata"]["annotations"][ORIGINAL_STRATEGY]
 
 
-async def test_the_label_stays_in_mid_release_while_a_rollout_governs(shop: Shop) -> None:
+async def test_the_label_stays_during_a_release_while_a_rollout_governs(shop: Shop) -> None:
     await shop.image("shop:2")
     before = await shop.get()
     after = await shop.patch({"metadata": {"labels": {WORKLOAD_TYPE: None}}})
@@ -213,7 +213,7 @@ async def test_a_second_rollout_on_the_workload_is_refused(shop: Shop) -> None:
         await shop.client.create(shop.rollouts, other)
 
 
-async def test_what_a_release_stands_on_is_frozen(shop: Shop) -> None:
+async def test_the_fields_that_a_release_depends_on_are_frozen(shop: Shop) -> None:
     path = f"{shop.rollouts}/web"
     await shop.client.patch(f"{path}/status", {"status": {"phase": "Progressing"}})
     steps = {"spec": {"strategy": {"canary": {"steps": [{"replicas": 3}, {"replicas": 4}]}}}}
@@ -252,7 +252,7 @@ spec: {{selector: {{app: web}}, ports: [{{port: 80}}]}}
     assert PINNED in seen["metadata"]["labels"]
 
 
-async def test_the_controllers_account_may_do_what_it_must_and_no_more(own_plane: Plane) -> None:
+async def test_the_controllers_account_has_the_needed_rights_and_no_more(own_plane: Plane) -> None:
     account = "system:serviceaccount:kruise-rollout:kruise-rollout-controller-manager"
 
     async def may(verb: str, group: str, resource: str, namespace: str, **more: str) -> bool:

@@ -155,7 +155,7 @@ def two_versions(name: str, *served: str) -> JsonObject:
 
 
 @pytest.mark.parametrize("between", [("v1beta1",), ()], ids=["v1beta1 only", "none for a while"])
-async def test_a_route_is_restored_when_its_kind_changes_its_version_in_mid_release(
+async def test_a_route_is_restored_although_its_kind_changes_its_version_during_the_release(
     own_product: Product, between: tuple[str, ...]
 ) -> None:
     plane = own_product.plane
@@ -190,7 +190,7 @@ async def test_a_route_is_restored_when_its_kind_changes_its_version_in_mid_rele
         assert restored["metadata"]["annotations"] == body["metadata"]["annotations"]
 
 
-async def test_a_controller_that_may_not_read_pods_serves_and_says_so_and_goes_on_when_it_may(
+async def test_a_controller_without_the_right_to_read_pods_says_so_and_goes_on_once_granted(
     own_product: Product,
 ) -> None:
     plain = replace(ROUTED, virtual_service=False, steps=(StepPlan(1), StepPlan(2)))

@@ -86,7 +86,7 @@ async def readiness(pair: Replicas) -> str:
         return await answer.text()
 
 
-async def test_theirs_is_served_from_when_it_is_there_to_when_it_cannot_be_used(
+async def test_an_issued_certificate_is_served_while_it_exists_and_is_valid(
     pair: Replicas, writes: Writes
 ) -> None:
     """Ours, theirs, that of another authority of theirs, an expired one: each change under load."""

@@ -38,7 +38,7 @@ async def others_start_again(plane: Plane) -> None:
             await component.restart()
 
 
-async def test_a_release_goes_on_where_the_backup_has_it(alone: Product) -> None:
+async def test_a_release_goes_on_from_the_state_in_the_backup(alone: Product) -> None:
     plane = alone.plane
     data = plane.layout.data / ETCD
     async with fresh_namespace(plane) as namespace:

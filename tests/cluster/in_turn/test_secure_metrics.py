@@ -107,7 +107,7 @@ async def test_another_account_is_refused_and_told_which_role_it_needs(secured: 
 
 
 @pytest.mark.parametrize("token", [None, "", "forged", "a.b.c"])
-async def test_who_has_no_token_of_this_cluster_reads_nothing(
+async def test_a_client_without_a_token_of_this_cluster_reads_nothing(
     secured: Product, token: str | None
 ) -> None:
     code, text = await scraped(secured, token)

@@ -197,7 +197,7 @@ async def test_undoing_the_workload_puts_the_content_back(story: Story, kind: Ki
     await story.paused_at(1)
 
 
-async def test_a_content_that_is_put_back_midway_is_a_rollback(story: Story) -> None:
+async def test_a_content_that_is_put_back_during_a_release_is_a_rollback(story: Story) -> None:
     await changed(story, CONFIG_MAPS, "v2")
     await says(story, CONFIG_MAPS, "v1")
     await story.rollout(lambda s: condition(s, "Succeeded").get("status") == "False")

@@ -274,7 +274,7 @@ async def test_a_release_of_the_original_goes_on_and_ends_as_people_want(
 
 @pytest.mark.full
 @pytest.mark.parametrize("ending", [is_approved_to_its_end, is_undone])
-async def test_so_it_is_with_openkruises_workloads(
+async def test_a_release_of_an_openkruise_workload_is_taken_over(
     ending: Ending, kruise_product: Product, kruise_recorder: Recorder
 ) -> None:
     await plays(test_kruise_workloads.STYLES, ending, kruise_product, kruise_recorder)

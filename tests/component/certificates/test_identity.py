@@ -100,7 +100,7 @@ def test_a_name_with_quotes_is_one_name(user: str) -> None:
     assert passing(once, "b", alone=False) != once
 
 
-async def test_nothing_is_published_before_it_is_known_who_we_are() -> None:
+async def test_nothing_is_published_before_the_controller_knows_its_user_name() -> None:
     async def refused() -> str:
         raise Forbidden("no selfsubjectreviews for you", status=403)
 

@@ -67,7 +67,9 @@ def test_a_chain_may_lead_over_certificates_in_between() -> None:
         (SELF_SIGNED, f"not for {CALLED}"),
     ],
 )
-def test_what_cannot_be_served_is_said(data: dict[str, bytes] | None, said: str) -> None:
+def test_an_issued_certificate_that_cannot_be_served_is_reported(
+    data: dict[str, bytes] | None, said: str
+) -> None:
     found = read_issued(data, CALLED, START)
     assert isinstance(found, Unusable)
     assert said in found.message
@@ -89,7 +91,7 @@ def test_an_authority_stays_published_for_a_day_after_another_one() -> None:
     assert succeeded(second, b"b", START + SETTLE) == Succession(b"b")
 
 
-def test_replicas_that_are_and_are_not_told_of_it_publish_both() -> None:
+def test_replicas_with_and_without_the_issuers_flag_publish_both_authorities() -> None:
     """While one replica is started with the flag and one without, neither's authority is missing."""
     told = succeeded(NOBODY, b"a", START)
     untold = succeeded(told, b"", START)
@@ -151,7 +153,7 @@ def replica(tmp_path: Path) -> Replica:
     return Replica(tmp_path, Secrets(), Configurations())
 
 
-async def test_ours_is_served_until_theirs_is_issued(replica: Replica) -> None:
+async def test_our_certificate_is_served_until_the_other_issuers_exists(replica: Replica) -> None:
     await replica.keeper.ensure()
     assert replica.serves_ours()
     assert replica.keeper.note is not None
@@ -179,7 +181,7 @@ async def test_both_authorities_are_published_when_theirs_changes(replica: Repli
     assert await replica.published() == {replica.own_authority(), SECOND.certificate}
 
 
-async def test_what_became_unusable_is_replaced_by_ours_and_stays_published(
+async def test_an_unusable_certificate_is_replaced_by_ours_and_its_authority_stays_published(
     replica: Replica,
 ) -> None:
     await replica.secrets.create(THEIRS, GOOD)
@@ -195,7 +197,7 @@ async def test_what_became_unusable_is_replaced_by_ours_and_stays_published(
     assert replica.keeper.due_within() > timedelta(0), "nothing is looked at again and again"
 
 
-async def test_a_missing_right_to_the_secret_is_said_and_ours_is_served(
+async def test_a_missing_right_to_the_secret_is_reported_and_ours_is_served(
     replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = replica.secrets.read
@@ -226,7 +228,9 @@ async def test_a_round_that_changes_nothing_writes_nothing(replica: Replica) -> 
     assert (replica.secrets.writes, len(replica.store.writes)) == before
 
 
-async def test_theirs_is_kept_when_our_own_secret_is_deleted(replica: Replica) -> None:
+async def test_the_issued_certificate_stays_in_use_when_our_own_secret_is_deleted(
+    replica: Replica,
+) -> None:
     await replica.secrets.create(THEIRS, GOOD)
     await replica.keeper.ensure()
     del replica.secrets.kept[OURS]

@@ -63,7 +63,7 @@ async def test_an_old_replica_leaves_webhook_entries_it_does_not_know_alone() ->
     assert child(rewritten, "clientConfig")["url"] == "https://old/mutate-apps-v1-deployment"
 
 
-async def test_what_is_not_installed_is_named() -> None:
+async def test_missing_configurations_are_named() -> None:
     store = Configurations()
     del store.kept[VALIDATING, VALIDATING_CONFIGURATION]
     missing = await Publisher(store, Address(), SERVED, US).publish(b"ca", START)

@@ -76,7 +76,7 @@ def test_an_authority_of_somebody_elses_leaves_the_one_in_use_trusted() -> None:
     assert recovered(remembered, remembered, NAMES, START + DAY) is None
 
 
-async def test_of_two_replicas_the_second_finds_what_the_first_has_made_again() -> None:
+async def test_the_second_replica_finds_the_secret_that_the_first_created_again() -> None:
     secrets = Secrets()
     remembered = await ensure_bundle(secrets, "s", NAMES, True, START)
     del secrets.kept["s"]
@@ -143,7 +143,7 @@ async def test_an_authority_that_somebody_blanked_is_published_again_at_once(
     assert child(entry, "clientConfig").get("caBundle")
 
 
-async def test_who_writes_again_and_again_is_answered_with_our_name_alone(
+async def test_a_rival_that_keeps_writing_gets_back_only_our_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = await told_of_a_blanked_authority(tmp_path, monkeypatch, healings=0)

@@ -41,7 +41,7 @@ async def test_the_first_replica_makes_and_the_second_reads() -> None:
     assert seen.names == set(NAMES)
 
 
-async def test_whoever_writes_first_wins() -> None:
+async def test_the_first_writer_wins() -> None:
     secrets, other = Secrets(), Secrets()
     theirs = await ensured(other, START)
     secrets.race = other.kept["s"].data

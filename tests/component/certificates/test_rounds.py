@@ -191,7 +191,7 @@ async def test_a_missing_crd_keeps_no_webhook_without_endpoints(
     assert await problem_after(store, tmp_path, monkeypatch) is None
 
 
-async def test_who_was_ready_stays_so_while_the_api_server_is_away_and_not_when_it_may_not_publish(
+async def test_a_ready_replica_stays_ready_without_the_api_server_but_not_without_the_right_to_publish(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = Counting(None, Unreachable("away"), Unreachable("away"), None)

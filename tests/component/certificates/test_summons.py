@@ -48,7 +48,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summons_module, "AFTER_SECONDS", (0.0, 0.0))
 
 
-async def test_a_changed_secret_is_told_twice_with_values_that_differ() -> None:
+async def test_a_changed_secret_is_reported_twice_with_values_that_differ() -> None:
     first = await told(Pods(), {"tls.crt": b"a", "tls.key": b"b"})
     other = await told(Pods(), {"tls.crt": b"c", "tls.key": b"d"})
     assert len({*first, *other}) == 4

@@ -10,7 +10,7 @@ from tests.component.cli.double import ROLLOUTS, cluster, make_rollout
 from tests.component.kube.faulty_server import status
 
 
-async def test_a_cluster_without_the_crd_is_told(tmp_path: Path) -> None:
+async def test_a_cluster_without_the_crd_is_reported(tmp_path: Path) -> None:
     async with cluster(tmp_path) as api:
         api.collections.clear()
         listed = await api.run("get")
@@ -55,7 +55,7 @@ async def test_an_admission_refusal_is_passed_on(tmp_path: Path) -> None:
     )
 
 
-async def test_an_unreachable_server_is_told(tmp_path: Path) -> None:
+async def test_an_unreachable_server_is_reported(tmp_path: Path) -> None:
     async with cluster(tmp_path) as api:
         pass  # ended: nobody listens on its port any more
     result = await api.run("get")

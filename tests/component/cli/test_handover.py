@@ -30,7 +30,7 @@ async def test_a_release_under_way_is_in_the_way_of_leaving(tmp_path: Path) -> N
     assert api.patches == []
 
 
-async def test_what_may_not_be_listed_is_said(tmp_path: Path) -> None:
+async def test_kinds_that_may_not_be_listed_are_reported(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(phase="Healthy")) as api:
         api.overrides["GET", SERVICES] = (403, status(403, "Forbidden", "services is forbidden"))
         result = await api.run("takeover", "--check")

@@ -57,7 +57,7 @@ async def test_flags_take_a_place_as_kubectls_do(tmp_path: Path, line: str) -> N
         ("get --cluster none", 1, "it has: c"),
     ],
 )
-async def test_what_makes_no_identity_is_refused_before_a_request(
+async def test_options_that_give_no_identity_are_refused_before_a_request(
     tmp_path: Path, line: str, code: int, text: str
 ) -> None:
     async with cluster(tmp_path, make_rollout()) as api:
@@ -91,7 +91,7 @@ def test_every_command_of_a_cluster_has_kubectls_options() -> None:
             assert wanted <= found, name
 
 
-async def test_who_may_not_read_the_lease_is_told_so_and_not_that_no_controller_is_there(
+async def test_a_user_who_may_not_read_the_lease_does_not_hear_that_no_controller_exists(
     tmp_path: Path,
 ) -> None:
     said = (

@@ -205,7 +205,7 @@ async def test_one_step_is_chosen_and_0_is_the_background(tmp_path: Path) -> Non
     )
 
 
-async def test_a_word_without_a_value_is_told_with_the_way_to_say_it(tmp_path: Path) -> None:
+async def test_a_word_without_a_value_is_reported_with_the_way_to_say_it(tmp_path: Path) -> None:
     file = written(tmp_path, gate(metric(prometheus={"query": "{{ canary.revision }}"})))
     async with source(always(0.0)) as asked:
         result = await gate_test("-f", file, "--prometheus", asked.address)
@@ -230,7 +230,7 @@ async def test_a_job_is_said_not_to_be_tried(tmp_path: Path) -> None:
         (("--header", "token"), "write it as 'NAME: VALUE'"),
     ],
 )
-async def test_a_wrong_command_line_is_told(
+async def test_a_wrong_command_line_is_reported(
     tmp_path: Path, arguments: tuple[str, ...], text: str
 ) -> None:
     file = () if not arguments else ("-f", written(tmp_path, gate(metric())))
@@ -245,7 +245,7 @@ async def test_a_metric_without_an_address_asks_for_one(tmp_path: Path) -> None:
     assert "metric errors names no address: give --prometheus" in result.output
 
 
-async def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+async def test_several_rollouts_among_the_files_are_reported(tmp_path: Path) -> None:
     one = rollout(gate(metric()))
     twice = await gate_test("-f", written(tmp_path, one, one))
     assert "there are several Rollouts among the files" in twice.output
@@ -377,7 +377,9 @@ async def test_the_secret_of_a_metric_is_read_where_a_cluster_is_at_hand(tmp_pat
         assert {sent["Authorization"] for *_, sent in asked.asked} == {"Bearer mine"}
 
 
-async def test_who_may_not_read_the_secret_is_told_what_to_give(tmp_path: Path) -> None:
+async def test_a_user_who_may_not_read_the_secret_is_told_the_right_to_grant(
+    tmp_path: Path,
+) -> None:
     file = written(tmp_path, gate(metric(prometheus=GUARDED)))
     async with cluster(tmp_path, live_rollout()) as api, source(always(0.0)) as asked:
         refusal = 'secrets "metrics" is forbidden: User "ann" cannot get resource "secrets" in API group ""'

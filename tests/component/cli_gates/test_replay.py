@@ -23,7 +23,7 @@ def bad_until(end: float) -> Any:
     return lambda query, at: 0.5 if at < end else 0.001
 
 
-async def test_it_says_how_often_when_and_why(tmp_path: Path) -> None:
+async def test_a_replay_says_how_often_when_and_why_a_gate_fails(tmp_path: Path) -> None:
     file = written(tmp_path, rollout(gate(metric(count=3, interval="1m", failureLimit=1))))
     middle = datetime.now(UTC).timestamp() - 12 * HOUR
     async with source(bad_until(middle)) as asked:
@@ -92,7 +92,7 @@ async def test_a_long_range_is_asked_in_parts_that_a_prometheus_answers(tmp_path
         assert points <= 10_000
 
 
-async def test_what_has_no_past_is_told(tmp_path: Path) -> None:
+async def test_a_metric_without_a_past_is_reported(tmp_path: Path) -> None:
     web = {"name": "page", "web": {"url": "http://nowhere/page.json", "valuePath": "rate"}}
     web["success"] = {"max": 1}
     result = await gate_test("-f", written(tmp_path, gate(web)), "--replay", "2h")
@@ -100,7 +100,7 @@ async def test_what_has_no_past_is_told(tmp_path: Path) -> None:
     assert "metric page has no past: only PromQL can be played again" in result.output
 
 
-async def test_a_source_that_is_down_is_told(tmp_path: Path) -> None:
+async def test_a_source_that_is_down_is_reported(tmp_path: Path) -> None:
     async with source(always(0.0)) as gone:
         pass
     file = written(tmp_path, rollout(gate(metric())))
@@ -109,7 +109,7 @@ async def test_a_source_that_is_down_is_told(tmp_path: Path) -> None:
     assert "cannot be played: no connection to" in result.output
 
 
-async def test_a_range_too_short_for_one_release_is_told(tmp_path: Path) -> None:
+async def test_a_range_too_short_for_one_release_is_reported(tmp_path: Path) -> None:
     file = written(tmp_path, rollout(gate(metric()), gate(metric())))
     async with source(always(0.0)) as asked:
         result = await gate_test(

@@ -38,7 +38,7 @@ def test_cases_that_pass_end_with_success(tmp_path: Path) -> None:
     assert 'tests="2" failures="0"' in report.read_text()
 
 
-def test_update_writes_what_the_script_gives(tmp_path: Path) -> None:
+def test_update_writes_the_scripts_answer(tmp_path: Path) -> None:
     script = make_folder(tmp_path, one=case(STEP, expected=[]))
     assert moonshift("test-scripts", tmp_path).exit_code == 1
     assert moonshift("test-scripts", tmp_path, "--update").exit_code == 0
@@ -54,7 +54,7 @@ def test_too_little_coverage_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keyword", ["-k", "--watch"])
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path, keyword: str) -> None:
+def test_a_folder_that_is_not_there_is_reported(tmp_path: Path, keyword: str) -> None:
     ended = moonshift("test-scripts", tmp_path / "none")
     assert ended.exit_code == 1
     assert "is no folder" in ended.output
@@ -222,7 +222,7 @@ async def test_a_command_that_is_killed_leaves_no_worker_behind(
     await eventually(lambda: not any(map(is_alive, descendants)), "the worker is gone")
 
 
-async def test_whoever_stops_reading_is_told_nothing_more(tmp_path: Path) -> None:
+async def test_a_closed_pipe_ends_the_output(tmp_path: Path) -> None:
     make_folder(tmp_path, one=ONE)
     program = [sys.executable, "-m", "controller.cli.main", "test-scripts", str(tmp_path)]
     pipe = asyncio.subprocess.PIPE
@@ -232,7 +232,7 @@ async def test_whoever_stops_reading_is_told_nothing_more(tmp_path: Path) -> Non
     assert said == b""
 
 
-def test_what_a_script_prints_does_not_steer_the_terminal(tmp_path: Path) -> None:
+def test_a_scripts_output_does_not_control_the_terminal(tmp_path: Path) -> None:
     script = make_folder(tmp_path, "print('x\\27[2J') " + SPLIT, one=ONE)
     case = script.parent / "testdata" / "one.yaml"
     for command in (("run-script", script, "--case", case), ("test-scripts", tmp_path)):

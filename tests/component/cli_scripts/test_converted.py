@@ -44,7 +44,7 @@ async def test_every_packaged_case_reads_back(engine: Engine) -> None:
             await _reads_back(engine, subject, case)
 
 
-def test_a_plain_lua_is_told_where_the_modules_are_in_their_order() -> None:
+def test_a_plain_lua_gets_the_paths_of_the_modules_in_order() -> None:
     subject = subject_at(FOLDER / "networking.istio.io" / "VirtualService" / "trafficRouting.lua")
     case = read_case(subject.cases()[0], subject)
     assert isinstance(case, Case)

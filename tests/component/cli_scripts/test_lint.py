@@ -108,7 +108,7 @@ async def test_globals_are_notes(engine: Engine, tmp_path: Path) -> None:
     ]
 
 
-async def test_words_that_mean_nothing_are_notes(engine: Engine, tmp_path: Path) -> None:
+async def test_unknown_words_are_notes(engine: Engine, tmp_path: Path) -> None:
     found = await findings(
         engine,
         tmp_path,
@@ -117,7 +117,9 @@ async def test_words_that_mean_nothing_are_notes(engine: Engine, tmp_path: Path)
     assert [(item.line, item.severity) for item in found] == [(1, "note"), (2, "note")]
 
 
-async def test_without_a_header_what_works_is_told(engine: Engine, tmp_path: Path) -> None:
+async def test_without_a_header_lint_reports_the_working_steps(
+    engine: Engine, tmp_path: Path
+) -> None:
     script = "if obj.matches then error('weights only') end\n" + SPLIT.split("\n", 1)[1]
     ignored, note = await findings(engine, tmp_path, script)
     assert (note.line, note.severity) == (1, "note")
@@ -145,7 +147,7 @@ async def test_a_script_that_says_the_same_at_every_step_ignores_nothing(
     assert "not idempotent" in note.message
 
 
-async def test_a_script_that_makes_more_of_its_own_answer_is_told_so_where_it_answers(
+async def test_a_script_that_is_not_idempotent_is_reported_at_its_return(
     engine: Engine, tmp_path: Path
 ) -> None:
     grows = SPLIT.replace("lane.services[2] = ", "lane.services[#lane.services + 1] = ")

@@ -96,14 +96,14 @@ async def test_a_step_without_traffic_leaves_the_object_alone(
         pytest.param("while true do end", "took too long", id="it never ends"),
     ],
 )
-async def test_what_the_controller_would_refuse_fails(
+async def test_an_answer_that_the_controller_would_refuse_fails_the_case(
     engine: Engine, tmp_path: Path, script: str, problem: str
 ) -> None:
     make_folder(tmp_path, script, one=case(STEP, expected=[split(20)]))
     assert problem in (await only(engine, tmp_path)).problem
 
 
-async def test_what_a_failing_script_printed_is_shown(engine: Engine, tmp_path: Path) -> None:
+async def test_the_output_of_a_failing_script_is_shown(engine: Engine, tmp_path: Path) -> None:
     make_folder(tmp_path, "print('here') error('x')", one=case(STEP, expected=[split(20)]))
     assert (await only(engine, tmp_path)).log == ("here",)
 

@@ -167,7 +167,7 @@ def test_blue_green_is_played_too(tmp_path: Path) -> None:
         ((rollout(), rollout()), "there are several Rollouts"),
     ],
 )
-def test_what_would_stop_the_release_is_told_and_fails(
+def test_an_obstacle_of_the_release_is_reported_and_fails_the_command(
     tmp_path: Path, objects: Any, said: str
 ) -> None:
     result = simulate(tmp_path, *objects)
@@ -264,7 +264,7 @@ def test_a_script_of_the_namespace_is_found_among_the_manifests() -> None:
     assert "every gateway object is as it was" in result.output
 
 
-def test_without_its_config_map_the_release_says_what_it_waits_for(tmp_path: Path) -> None:
+def test_without_its_config_map_the_release_names_the_missing_object(tmp_path: Path) -> None:
     for file in ("app.yaml", "rollout.yaml"):
         (tmp_path / file).write_text((OWN_SCRIPT / file).read_text())
     result = CliRunner().invoke(cli, ["simulate", "-f", str(tmp_path)])

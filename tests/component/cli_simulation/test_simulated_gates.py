@@ -42,7 +42,7 @@ def test_good_values_let_the_release_through(tmp_path: Path) -> None:
     assert last["metrics"] == ""
 
 
-def test_bad_values_stop_it_at_the_step(tmp_path: Path) -> None:
+def test_bad_values_stop_the_simulation_at_the_step(tmp_path: Path) -> None:
     result = simulate(tmp_path, rollout(*steps()), "--metric", "errors=0.001,0.5")
     assert result.exit_code == 1
     assert "  metrics   Failed: metric errors: 0.5 is above 0.01" in result.output
@@ -50,7 +50,7 @@ def test_bad_values_stop_it_at_the_step(tmp_path: Path) -> None:
     assert "Step 2" not in result.output
 
 
-def test_a_rollback_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_a_rollback_is_reported_with_its_reason(tmp_path: Path) -> None:
     plan = rollout(*steps(onFailure="rollback"))
     result = simulate(tmp_path, plan, "--metric", "errors=0.5", "-o", "markdown")
     assert result.exit_code == 1
@@ -68,14 +68,14 @@ def test_the_values_of_the_stable_revision_are_compared_with(tmp_path: Path) -> 
     assert "the ratio 3 is above 2" in worse.output
 
 
-def test_without_values_it_says_where_the_release_would_wait(tmp_path: Path) -> None:
+def test_without_values_the_simulation_says_where_the_release_would_wait(tmp_path: Path) -> None:
     result = simulate(tmp_path, rollout(*steps()))
     assert result.exit_code == 1
     assert "stops: step 1 waits for data: errors (" in result.output
     assert "give values with --metric errors=VALUE,VALUE" in result.output
 
 
-def test_values_that_do_not_suffice_are_told_too(tmp_path: Path) -> None:
+def test_insufficient_values_are_reported_too(tmp_path: Path) -> None:
     result = simulate(tmp_path, rollout(*steps()), "--metric", "errors=0.001,nan")
     assert "step 1 waits for data" in result.output
 

@@ -58,7 +58,7 @@ async def test_addresses_are_built_as_kr8s_builds_them() -> None:
     assert build("", "/apis", None, "apps/v1") == "/apis/apps/v1"
 
 
-async def test_authentication_keeps_what_it_found_where_we_read_it() -> None:
+async def test_kr8s_keeps_its_credentials_where_we_read_them() -> None:
     auth = KubeAuth(url="http://127.0.0.1:1", serviceaccount="")
     for attribute in ("server", "token", "tls_server_name", "proxy", "_serviceaccount"):
         assert hasattr(auth, attribute)

@@ -108,7 +108,7 @@ async def test_content_that_is_another_by_now_is_not_kept() -> None:
     assert api.writes == []
 
 
-async def test_what_only_has_the_name_of_a_copy_is_left_and_named() -> None:
+async def test_an_object_that_only_has_a_copys_name_is_kept_and_named() -> None:
     api = ApiDouble()
     api.put(SECRETS, copied(SECRETS, TWO, uid="other"))
     api.put(SECRETS, body("web", ONE))
@@ -154,7 +154,7 @@ async def test_a_copy_of_another_content_is_not_restored() -> None:
 
 
 @pytest.mark.parametrize("verb", ["get", "create", "patch"])
-async def test_a_missing_right_is_said_without_the_content(verb: str) -> None:
+async def test_a_missing_right_is_reported_without_the_content(verb: str) -> None:
     api = ApiDouble()
     api.forbidden.add((verb, "secrets"))
     live = api.put(SECRETS, body("web", TWO))

@@ -127,7 +127,7 @@ async def test_a_strangers_job_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("verb", ["create", "watch"])
-async def test_a_missing_right_is_said(verb: str) -> None:
+async def test_a_missing_right_is_reported(verb: str) -> None:
     api = Created()
     api.forbidden.add((verb, "jobs"))
     with pytest.raises(Failed, match=f"cannot {verb} resource"):

@@ -39,7 +39,7 @@ def event(reason: str, message: str, **times: str) -> dict[str, object]:
     return {"metadata": {"name": "e"}, "reason": reason, "message": message, **times}
 
 
-async def test_what_was_said_last_is_told_with_the_instant_it_was_first_said() -> None:
+async def test_the_last_message_is_reported_with_the_time_it_was_first_written() -> None:
     events = Events(
         event("FailedCreate", "old news", lastTimestamp="2026-03-01T10:00:00Z"),
         event(
@@ -72,5 +72,5 @@ async def test_an_event_of_the_new_kind_is_read_too() -> None:
 @pytest.mark.parametrize(
     "events", [Events(), Events(event("Unhealthy", "x")), Events(forbidden=True)]
 )
-async def test_no_event_and_a_missing_right_hold_nothing_up(events: Events) -> None:
+async def test_missing_events_and_rights_delay_nothing(events: Events) -> None:
     assert await why_not_made(events, ASKED) == Done()

@@ -27,7 +27,7 @@ def test_a_missing_right_is_reported_with_the_right_to_grant() -> None:
     )
 
 
-def test_what_is_invalid_is_told_as_it_was_said() -> None:
+def test_an_invalid_request_is_reported_in_the_servers_words() -> None:
     assert of_refused(Invalid("spec.replicas: must not be", status=422)).message == (
         "spec.replicas: must not be"
     )

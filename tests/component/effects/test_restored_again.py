@@ -37,7 +37,7 @@ def autoscaler(api: ApiDouble, behavior: Object | None, saved: str) -> FreeAutos
         pytest.param(POLICIES, '{"scaleDown":{"selectPolicy":"Min"}}', POLICIES, id="restored"),
     ],
 )
-async def test_an_autoscaler_gets_its_owners_behavior_however_often(
+async def test_an_autoscaler_gets_its_owners_behavior_at_every_repetition(
     before: Object | None, saved: str, after: Object | None
 ) -> None:
     api = ApiDouble()
@@ -49,7 +49,7 @@ async def test_an_autoscaler_gets_its_owners_behavior_however_often(
 
 
 @pytest.mark.parametrize("there", [True, False], ids=["still frozen", "restored before the kill"])
-async def test_a_set_loses_a_strategy_that_its_owner_never_wrote_however_often(there: bool) -> None:
+async def test_a_set_loses_the_strategy_that_its_owner_never_wrote(there: bool) -> None:
     api = ApiDouble()
     frozen: Object = {"updateStrategy": {"type": "OnDelete"}, "minReadySeconds": 9} if there else {}
     stored = api.put(

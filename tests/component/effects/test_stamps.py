@@ -134,7 +134,7 @@ async def test_a_stamp_that_would_not_be_held_is_not_written(
     assert api.writes == []
 
 
-async def test_what_admission_refuses_is_refused_in_its_words() -> None:
+async def test_a_refusal_of_admission_is_reported_in_its_words() -> None:
     api = ApiDouble()
     api.put(DEPLOYMENTS, workload(strategy={"type": "Recreate"}))
     outcome = await stamp(Writes(api, LedgerDouble()), DEPLOYMENTS, stamping(), rollout())

@@ -54,7 +54,7 @@ async def test_a_late_template_changes_nothing() -> None:
     assert api.writes == []
 
 
-async def test_a_template_that_nothing_keeps_is_told() -> None:
+async def test_a_template_that_nothing_keeps_is_reported() -> None:
     api = ApiDouble()
     api.put(DAEMON_SETS, workload(DAEMON_SET))
     outcome = await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, lending())
@@ -79,7 +79,7 @@ async def test_the_template_that_a_release_kept_comes_back_held() -> None:
     assert stored["spec"]["paused"] is True
 
 
-async def test_a_replica_set_that_is_gone_by_now_is_told() -> None:
+async def test_a_missing_replica_set_is_reported() -> None:
     api = ApiDouble()
     api.put(DEPLOYMENTS, workload())
     action = reverting(source="web-0")

@@ -67,7 +67,7 @@ class Remembering(LedgerDouble):
         ),
     ],
 )
-async def test_a_deletion_waits_for_what_the_watch_will_show(
+async def test_a_deletion_waits_until_the_watch_shows_the_change(
     answer: Object, awaited: list[tuple[str, str]]
 ) -> None:
     ledger = Remembering()

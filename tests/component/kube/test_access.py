@@ -132,9 +132,7 @@ async def test_groups_without_a_user_are_refused(tmp_path: Path, user: dict[str,
         ({"auth-provider": {"name": "oidc", "config": {"id-token": "id"}}}, "Bearer id"),
     ],
 )
-async def test_what_proves_who_we_are_is_sent(
-    tmp_path: Path, user: dict[str, Any], sent: str
-) -> None:
+async def test_the_credentials_are_sent(tmp_path: Path, user: dict[str, Any], sent: str) -> None:
     (tmp_path / "token.txt").write_text("of-file\n")
     assert await headers_of(tmp_path, user) == {"authorization": sent}
 
@@ -201,7 +199,7 @@ def printing(answer: object) -> dict[str, Any]:
         ({"tokenFile": "none.txt"}, "tokenFile .*none.txt .*No such file"),
     ],
 )
-async def test_what_cannot_be_used_is_refused_in_words(
+async def test_an_unusable_kubeconfig_is_refused_in_words(
     tmp_path: Path, user: dict[str, Any], text: str
 ) -> None:
     said = await refusal(tmp_path, user)
@@ -328,7 +326,7 @@ async def test_in_a_pod_a_users_place_can_be_taken_too(
         ({}, {"server": None}, "has no server"),
     ],
 )
-async def test_what_cannot_be_honoured_on_the_way_is_refused_in_words(
+async def test_proxy_settings_that_cannot_be_honoured_are_refused_in_words(
     tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any], text: str
 ) -> None:
     said = await refusal(tmp_path, user, {"server": "https://127.0.0.1:1", **cluster})

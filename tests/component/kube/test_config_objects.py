@@ -112,7 +112,7 @@ async def test_digests_are_kept_and_no_content() -> None:
 
 
 @virtual_time
-async def test_only_what_says_something_else_is_told_of() -> None:
+async def test_only_changes_of_content_are_reported() -> None:
     changes = (
         event("MODIFIED", stored("11", "one", labels={"touched": "1"})),
         event("MODIFIED", stored("12", "two")),
@@ -143,7 +143,7 @@ async def test_copies_are_found_by_their_rollout() -> None:
 
 
 @virtual_time
-async def test_a_missing_right_is_said_and_is_over_once_it_is_given() -> None:
+async def test_a_missing_right_is_reported_and_is_over_once_it_is_given() -> None:
     refusing = answering(403, status(403, "Forbidden", "configmaps is forbidden"))
     allowing = listing("10", stored("5", "one"))
     server = FaultyServer(lists=[refusing, allowing], watches=[silent()])

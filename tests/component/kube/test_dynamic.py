@@ -67,9 +67,7 @@ async def test_at_rest_nothing_is_asked() -> None:
 
 
 @virtual_time
-async def test_what_may_not_be_read_is_forbidden_and_never_empty_and_wakes_all_when_granted() -> (
-    None
-):
+async def test_a_forbidden_kind_is_never_empty_and_wakes_all_when_granted() -> None:
     served = Kinds("v1")
     served.may_list = False
     async with watching(served) as (kinds, told):
@@ -162,7 +160,7 @@ async def test_a_crd_that_serves_no_version_for_a_while_is_failing_and_not_gone(
 
 
 @virtual_time
-async def test_the_last_who_holds_a_kind_ends_its_watch_and_that_of_crds() -> None:
+async def test_the_last_user_of_a_kind_ends_its_watch_and_the_watch_of_crds() -> None:
     served = Kinds("v1")
     async with watching(served) as (kinds, told):
         kinds.keep_watched(WEB, [LANE])
@@ -224,7 +222,7 @@ async def test_a_namespace_may_name_a_limited_number_of_kinds_and_more_are_refus
     "written", ["../../api/v1", "..", "gates.example.com/../v1", "a/b/v1", "v1?x=y", "", "/v1"]
 )
 @virtual_time
-async def test_what_is_no_group_and_version_reaches_no_address(written: str) -> None:
+async def test_a_malformed_group_and_version_becomes_no_address(written: str) -> None:
     served = Kinds("v1")
     async with watching(served) as (kinds, _):
         kinds.keep_watched(WEB, [(written, "Secret")])

@@ -151,7 +151,7 @@ async def test_the_events_of_the_object_that_was_told_of_longest_ago_are_forgott
 
 
 @virtual_time
-async def test_what_is_held_back_is_written_before_the_process_ends() -> None:
+async def test_held_back_events_are_written_before_the_process_ends() -> None:
     server = FaultyServer(others=[answering(201, b"{}")])
     async with recording(server) as recorder:
         for step in (1, 2):
@@ -190,7 +190,7 @@ async def test_a_note_whose_event_expired_is_told_again() -> None:
 
 
 @virtual_time
-async def test_what_does_not_fit_is_counted_and_recording_never_waits() -> None:
+async def test_events_beyond_the_queue_are_counted_and_recording_never_waits() -> None:
     async with FaultyServer().running() as server, connected(server) as client:
         metrics = Dropped()
         recorder = EventRecorder(

@@ -38,7 +38,7 @@ async def test_a_rollout_is_read_decoded_and_patched() -> None:
     assert written.json() == {"metadata": {"annotations": {"a": "b"}}}
 
 
-async def test_what_the_api_server_refuses_is_an_error_of_ours() -> None:
+async def test_a_refusal_of_the_api_server_becomes_our_error() -> None:
     server = FaultyServer(others=[answering(422, status(422, "Invalid", "spec: Required value"))])
     async with server.running():
         api = ControllerApi(Source(url=server.url), user_agent="tests")

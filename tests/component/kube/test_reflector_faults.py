@@ -207,7 +207,7 @@ async def test_a_server_that_closes_at_once_every_time_is_not_hammered() -> None
 
 
 @virtual_time
-async def test_duplicate_events_are_heard_once() -> None:
+async def test_duplicate_events_are_delivered_once() -> None:
     line = event("MODIFIED", thing("a", "11", size=2))
     server = FaultyServer(
         lists=[listing("10", thing("a", "5"))], watches=[silent(line, line, line)]

@@ -113,7 +113,7 @@ async def test_a_kept_connection_that_breaks_fails_one_attempt(method: str, ask:
     assert len(server.requests) == 2
 
 
-async def test_a_stream_that_ends_early_is_told_after_what_came() -> None:
+async def test_an_early_end_of_a_stream_is_reported_after_the_received_lines() -> None:
     server = FaultyServer(others=[ending_early])
     async with (
         asking(server) as asked,
@@ -134,7 +134,7 @@ async def test_half_an_answer_is_none(ask: Way) -> None:
 
 
 @both_ways
-async def test_what_is_not_http_is_told_as_such(ask: Way) -> None:
+async def test_a_peer_that_does_not_speak_http_is_reported(ask: Way) -> None:
     server = FaultyServer(others=[talking_nonsense])
     async with asking(server) as asked:
         with pytest.raises(BrokenOff):

@@ -38,7 +38,7 @@ async def test_a_loop_is_stopped_and_its_line_named(shared_worker: Worker, scrip
         pytest.param("if x then " + "elseif b then " * 60000 + " end", id="parser"),
     ],
 )
-async def test_what_no_hook_interrupts_is_killed(shared_worker: Worker, script: str) -> None:
+async def test_code_that_no_hook_interrupts_is_killed(shared_worker: Worker, script: str) -> None:
     answer = await shared_worker.run(script)
     assert answer.code == pb.TIMEOUT, answer.message
     await canary(shared_worker)
@@ -71,7 +71,7 @@ async def test_a_huge_repetition_is_refused_at_once(shared_worker: Worker) -> No
     ["os", "io", "debug", "package", "require", "dofile", "loadfile", "python", "coroutine",
      "newproxy", "module"],
 )  # fmt: skip
-async def test_what_reaches_out_is_absent(shared_worker: Worker, name: str) -> None:
+async def test_functions_that_reach_outside_are_absent(shared_worker: Worker, name: str) -> None:
     script = f"return {{here = {name} ~= nil or getfenv(0)['{name}'] ~= nil}}"
     assert (await shared_worker.run(script)).result_json == b'{"here":false}'
 

@@ -93,7 +93,7 @@ async def test_the_last_of_several_results_is_taken(shared_worker: Worker) -> No
         ("return {text = '\\255'}", "$.text"),
     ],
 )
-async def test_what_json_cannot_say_is_refused_with_its_place(
+async def test_values_without_a_json_form_are_refused_with_their_path(
     shared_worker: Worker, script: str, path: str
 ) -> None:
     answer = await shared_worker.run(script)
@@ -126,7 +126,7 @@ async def test_an_object_of_two_hundred_kilobytes_goes_through_unchanged(
     assert answer.result_json == body
 
 
-async def test_what_a_script_prints_comes_back(shared_worker: Worker) -> None:
+async def test_a_scripts_output_comes_back(shared_worker: Worker) -> None:
     answer = await shared_worker.run("print('a', 1, nil) print(2^53) return {}")
     assert list(answer.log) == ["a\t1\tnil", "9007199254740992"]
 

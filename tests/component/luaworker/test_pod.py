@@ -88,7 +88,9 @@ def status_of(pid: int) -> dict[str, str]:
     return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
 
 
-async def test_its_processes_have_no_capability_and_no_way_to_one(running: Worker) -> None:
+async def test_the_workers_processes_have_no_capability_and_cannot_gain_one(
+    running: Worker,
+) -> None:
     for pid in (running.pid, running.zygote):
         status = status_of(pid)
         assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0

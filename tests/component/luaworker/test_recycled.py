@@ -155,7 +155,7 @@ async def test_idle_children_do_not_outlive_the_zygote() -> None:
         assert (await pool.run(_COUNT)).code is Code.OK
 
 
-async def test_whoever_waits_for_calls_that_do_not_come_ends_but_two() -> None:
+async def test_idle_children_end_except_two() -> None:
     async with trusting(rest_after=0.05) as pool:
         await asyncio.gather(*(pool.run(_COUNT) for _ in range(2)))
         await eventually(

@@ -34,7 +34,7 @@ async def zygote(without: frozenset[Layer]) -> tuple[Zygote, asyncio.Queue[Child
 
 
 @pytest.mark.parametrize("filtered", [True, False], ids=["filter-on", "filter-off"])
-async def test_a_child_that_may_open_a_socket_is_found_out(filtered: bool) -> None:
+async def test_the_self_test_finds_a_child_that_may_open_a_socket(filtered: bool) -> None:
     started, born = await zygote(frozenset() if filtered else WITHOUT_FILTER)
 
     async def take_child() -> Child:

@@ -136,7 +136,7 @@ async def command(*flags: str) -> tuple[int, str]:
     return process.returncode, output.decode()
 
 
-async def test_the_version_is_told() -> None:
+async def test_the_version_is_reported() -> None:
     assert await command("--version") == (0, f"moonshift luaworker {__version__}\n")
 
 

@@ -67,7 +67,9 @@ SECRET_WORDS = "root:x:0:0"
         (json_page("x" * (MAX_BYTES + 1)), "answered more than 1024 KiB"),
     ],
 )
-async def test_what_cannot_be_used_is_told_without_the_answer(answer: Answer, says: str) -> None:
+async def test_an_unusable_answer_is_reported_without_its_content(
+    answer: Answer, says: str
+) -> None:
     with pytest.raises(Failed) as failed:
         await asked(answer)
     assert says in str(failed.value)
@@ -143,7 +145,7 @@ async def test_a_token_is_asked_for_once_by_client_credentials() -> None:
     assert pages.asked[2][3]["Authorization"] == "Bearer abc"
 
 
-async def test_an_answer_that_is_no_token_is_told() -> None:
+async def test_an_answer_that_is_no_token_is_reported() -> None:
     async with served(json_page("{}")) as pages:
         creds = {"tokenURL": f"{pages.address}/token"}
         async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
@@ -153,7 +155,7 @@ async def test_an_answer_that_is_no_token_is_told() -> None:
                 )
 
 
-async def test_a_secret_that_is_missing_or_wrong_is_told() -> None:
+async def test_a_secret_that_is_missing_or_wrong_is_reported() -> None:
     with pytest.raises(Failed, match="Secret shop/creds does not exist"):
         await asked(vector("1"), query=PrometheusQuery(auth=SecretRef("creds")))
     with pytest.raises(Failed, match=r"ca.crt of the Secret holds no certificate"):
@@ -187,7 +189,7 @@ async def test_a_secret_says_not_which_address_is_asked() -> None:
     assert "e u" not in str(failed.value)
 
 
-async def test_a_value_that_a_secret_has_not_is_told() -> None:
+async def test_a_value_that_a_secret_has_not_is_reported() -> None:
     async with fetching("http://a.test", secrets=Secrets(creds={})) as client:
         with pytest.raises(Failed, match="Secret shop/creds has no tenant"):
             await client.fetch(Request("shop", f"http://a.test/{PLACE}"))

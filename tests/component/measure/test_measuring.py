@@ -36,7 +36,7 @@ def metric(query: str = "up", **options: object) -> Metric:
     return Metric(name="errors", prometheus=PrometheusQuery(query=query, **options))  # type: ignore[arg-type] # fields
 
 
-async def test_an_answer_wakes_its_rollout_and_is_told_once() -> None:
+async def test_an_answer_wakes_its_rollout_and_is_reported_once() -> None:
     async with served(vector("0.5")) as pages, fetching(pages.address) as client:
         measuring, woken = started(client, pages)
         asked = Measure("1@x", 1, metric())

@@ -28,7 +28,7 @@ async def test_a_right_that_is_taken_away_is_missed_by_the_next_question() -> No
     assert server.asked == [PATCH, PATCH]
 
 
-async def test_a_no_is_kept_for_a_moment() -> None:
+async def test_a_refusal_is_cached_for_a_moment() -> None:
     server = Server()
     server.granted = False
     for _ in range(100):
@@ -39,7 +39,7 @@ async def test_a_no_is_kept_for_a_moment() -> None:
     assert server.asked == [PATCH, PATCH]
 
 
-async def test_whoever_probes_for_all_hears_of_a_grant_and_so_does_the_next_write() -> None:
+async def test_a_probe_and_the_next_write_see_a_granted_right() -> None:
     server = Server()
     server.granted = False
     assert not await server.rights.may(PATCH)

@@ -89,7 +89,7 @@ def test_a_rollout_that_asks_in_vain_is_told_the_flag() -> None:
     assert not objects.holders
 
 
-def test_what_pods_read_is_known_once_it_is_listed() -> None:
+def test_the_configuration_that_pods_read_is_known_once_it_is_listed() -> None:
     objects = Objects()
     objects.availability = Loading("not yet")
     with pytest.raises(Postponed):
@@ -128,7 +128,7 @@ def test_a_copy_wakes_its_rollout() -> None:
     assert woken_by(ConfigObject(meta), rollout("a"), rollout("b")) == ["b"]
 
 
-def test_those_that_ask_are_woken_when_everything_is_listed() -> None:
+def test_waiting_rollouts_are_woken_when_everything_is_listed() -> None:
     caches, woken = Caches(), list[str]()
     wiring = Wiring(caches, lambda key: woken.append(key.name), lambda key: None)
     going = rollout("b", asks=False, reads="ConfigMap/web")

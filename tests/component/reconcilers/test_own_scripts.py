@@ -84,7 +84,7 @@ async def test_a_change_wakes_those_who_name_it() -> None:
 
 
 @virtual_time
-async def test_one_that_does_not_exist_is_no_script_and_no_failure() -> None:
+async def test_an_absent_config_map_is_no_script_and_no_failure() -> None:
     async with watching(serving()) as (scripts, _):
         scripts.keep_watched(WEB, [SCRIPTS])
         await settled(1)
@@ -92,7 +92,9 @@ async def test_one_that_does_not_exist_is_no_script_and_no_failure() -> None:
 
 
 @virtual_time
-async def test_one_that_may_not_be_read_is_asked_for_again_and_woken_when_it_may() -> None:
+async def test_a_forbidden_config_map_is_requested_again_and_wakes_its_rollouts_when_granted() -> (
+    None
+):
     refused = answering(403, status(403, "Forbidden", "no right"))
     server = FaultyServer(
         lists=[refused, refused, listing("10", stored("5", "one"))], watches=[silent()]

@@ -72,7 +72,7 @@ def test_a_plan_is_forgotten_with_its_rollout() -> None:
     assert plans._known == {}
 
 
-def test_of_large_templates_only_digests_are_remembered() -> None:
+def test_only_digests_of_large_templates_are_remembered() -> None:
     templates = Templates()
     for number in range(100):
         large = {"metadata": {"labels": {"app": f"web-{number}"}}, "spec": {"text": "x" * 10_000}}

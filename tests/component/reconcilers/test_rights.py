@@ -81,7 +81,7 @@ async def test_all_who_wait_for_a_right_are_woken_within_ten_seconds_by_one_ques
 
 
 @virtual_time
-async def test_what_is_no_matter_of_rights_is_tried_by_one_and_then_by_all() -> None:
+async def test_a_refusal_that_no_right_explains_is_tried_by_one_rollout_and_then_by_all() -> None:
     async with running() as cluster:
         cluster.granted = cluster.policy = True
         cluster.rights.wait(WEB, PATCH)
@@ -120,7 +120,7 @@ async def test_rights_beyond_one_round_take_turns_within_ten_seconds() -> None:
 
 
 @virtual_time
-async def test_nothing_is_asked_for_whoever_is_gone() -> None:
+async def test_no_question_is_asked_for_a_deleted_rollout() -> None:
     async with running() as cluster:
         cluster.rights.wait(WEB, PATCH)
         cluster.rights.wait(API, PATCH)

@@ -55,9 +55,7 @@ async def test_a_missing_right_costs_one_status_write_however_often_it_is_met() 
     assert [reason for reason, _ in passes.told].count("Forbidden") == 1
 
 
-async def test_what_is_refused_again_is_looked_at_later_each_time_and_never_after_ten_seconds() -> (
-    None
-):
+async def test_a_repeated_refusal_is_retried_later_each_time_and_never_after_ten_seconds() -> None:
     passes = refusing()
     waits = [(await passes.over()).wake_after for _ in range(8)]
     nominal = [min(LONGEST, SHORTEST * 2.0**number) for number in range(8)]
@@ -84,7 +82,7 @@ async def test_another_reason_another_object_or_another_spec_is_tried_again_soon
     assert wait <= SHORTEST
 
 
-async def test_what_was_refused_and_works_again_starts_again() -> None:
+async def test_a_refused_action_that_works_again_starts_with_the_short_delay() -> None:
     passes = refusing()
     for _ in range(6):
         await passes.over()
@@ -102,7 +100,9 @@ async def test_a_refusal_that_only_a_change_can_end_is_not_tried_again_by_time()
     assert (await passes.over()).wake_after is None
 
 
-async def test_a_route_that_was_put_back_is_told_once_though_its_status_was_not_written() -> None:
+async def test_a_route_that_was_put_back_is_reported_once_though_its_status_was_not_written() -> (
+    None
+):
     world = started(watched=False)
     world.touch_routes()
     passes = Passes(world)
@@ -117,7 +117,7 @@ async def test_a_route_that_was_put_back_is_told_once_though_its_status_was_not_
     assert [reason for reason, _ in passes.told].count(reasons.ROUTE_PUT_BACK) == 1
 
 
-async def test_a_status_that_may_not_be_written_is_told_and_waits_for_the_right() -> None:
+async def test_a_status_that_may_not_be_written_is_reported_and_waits_for_the_right() -> None:
     world = started(watched=False)
     world.touch_routes()
     passes = Passes(world)

@@ -98,7 +98,7 @@ async def running(world: World) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_script_that_does_not_compile_is_told_with_its_line() -> None:
+async def test_a_script_that_does_not_compile_is_reported_with_its_line() -> None:
     world = World()
     async with running(world):
         world.put({KEY: "bad", "other": "bad"})
@@ -109,14 +109,14 @@ async def test_a_script_that_does_not_compile_is_told_with_its_line() -> None:
     assert world.counts == {"usable": 0, "unusable": 1, "shadowed": 0}
 
 
-async def test_what_is_there_at_the_start_is_looked_at() -> None:
+async def test_existing_scripts_are_checked_at_the_start() -> None:
     world = World()
     world.put({KEY: "bad"})
     async with running(world):
         assert [reason for _, reason, _ in world.told] == [UNUSABLE]
 
 
-async def test_a_hidden_key_is_told_with_the_way_out() -> None:
+async def test_a_hidden_key_is_reported_with_the_way_out() -> None:
     world = World()
     async with running(world):
         world.put({HIDDEN: "return obj.data"})
@@ -135,7 +135,9 @@ async def test_a_hidden_key_is_told_with_the_way_out() -> None:
         (KEY, " \n", "is empty"),
     ],
 )
-async def test_what_no_reference_will_find_is_told(key: str, text: str, message: str) -> None:
+async def test_a_script_that_no_reference_finds_is_reported(
+    key: str, text: str, message: str
+) -> None:
     world = World()
     async with running(world):
         world.put({key: text})
@@ -155,7 +157,7 @@ async def test_a_good_script_is_told_nothing_about() -> None:
     assert world.counts == {"usable": 2, "unusable": 0, "shadowed": 0}
 
 
-async def test_the_same_trouble_is_told_once_and_its_end_too() -> None:
+async def test_a_lasting_trouble_is_reported_once_and_its_end_too() -> None:
     world = World()
     async with running(world):
         world.put({KEY: "bad"})
@@ -195,7 +197,7 @@ async def test_a_compiler_that_was_starved_is_asked_again() -> None:
     ]
 
 
-async def test_an_absent_worker_is_asked_again_and_nothing_is_told_meanwhile() -> None:
+async def test_an_absent_worker_is_asked_again_and_nothing_is_reported_meanwhile() -> None:
     world = World()
     world.compiler.away = True
     async with running(world):
@@ -208,7 +210,7 @@ async def test_an_absent_worker_is_asked_again_and_nothing_is_told_meanwhile() -
     assert [reason for _, reason, _ in world.told] == [UNUSABLE]
 
 
-async def test_what_was_known_stays_known_while_the_worker_is_away() -> None:
+async def test_known_mistakes_stay_known_while_the_worker_is_away() -> None:
     world = World()
     async with running(world):
         world.put({KEY: "bad"})
@@ -260,7 +262,7 @@ async def test_the_real_worker_names_the_line(tmp_path_factory: pytest.TempPathF
     assert message == f"key {KEY} does not compile: line 2: '=' expected near 'a'"
 
 
-async def test_a_key_that_asks_for_an_unknown_module_is_told_and_not_compiled() -> None:
+async def test_a_key_that_asks_for_an_unknown_module_is_reported_and_not_compiled() -> None:
     world = World()
     async with running(world):
         world.put({KEY: "--@use routers\nreturn obj.data"})

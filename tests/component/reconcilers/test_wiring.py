@@ -122,7 +122,7 @@ def test_a_rollback_wakes_urgently_and_a_release_that_begins_does_not() -> None:
     assert (bool(asked.ordinarily), asked.urgently) == (True, [])
 
 
-def test_another_template_of_a_set_in_mid_release_wakes_urgently() -> None:
+def test_another_template_of_a_set_during_a_release_wakes_urgently() -> None:
     asked, world = Asked(), make_set_world("CloneSet")
     release_set(world)
     world.rest()

@@ -167,7 +167,7 @@ def blue_green() -> Rollout:
     return with_spec(make_rollout(), strategy=Strategy(blue_green=plan))
 
 
-def test_autoscalers_that_cannot_be_read_are_not_no_autoscalers() -> None:
+def test_unreadable_autoscalers_do_not_count_as_absent() -> None:
     scene = Scene(blue_green())
     known: list[object] = [scene.seen.autoscalers]
     assert scene.held == {AUTOSCALER}
@@ -177,7 +177,7 @@ def test_autoscalers_that_cannot_be_read_are_not_no_autoscalers() -> None:
     assert known == [(), FORBIDDEN, ()]
 
 
-def test_what_is_being_listed_postpones_the_pass() -> None:
+def test_a_kind_that_is_still_being_listed_postpones_the_pass() -> None:
     scene = Scene(led_by(LANE))
     scene.kinds.stands[LANE] = Loading("not yet")
     with pytest.raises(Postponed, match="not yet"):
@@ -188,7 +188,7 @@ def of(api_version: str, kind: str) -> Rollout:
     return make_rollout(ref=WorkloadRef(api_version, kind, "web"), traffic=False)
 
 
-def test_a_workload_whose_kind_cannot_be_read_is_no_absent_workload() -> None:
+def test_a_workload_of_an_unreadable_kind_does_not_count_as_absent() -> None:
     scene = Scene(of(*SET))
     assert scene.seen.workload_problem is None
     scene.kinds.stands[SET] = FORBIDDEN
@@ -205,7 +205,7 @@ def test_nothing_of_the_core_group_is_watched_as_a_workload(kind: Kind) -> None:
     assert scene.held == frozenset()
 
 
-def test_pods_that_cannot_be_read_any_more_are_not_no_pods() -> None:
+def test_pods_that_became_unreadable_do_not_count_as_absent() -> None:
     scene = Scene(make_rollout())
     scene.sources.stands[PODS.name] = FORBIDDEN
     assert scene.seen.workload_problem == Unreadable("Forbidden", "you may not", FORBIDDEN)

@@ -13,7 +13,7 @@ async def _told(stopped: list[str], name: str) -> None:
         stopped.append(name)
 
 
-async def test_what_is_served_stops_after_the_delay_and_the_lease_before_it() -> None:
+async def test_serving_stops_after_the_delay_and_leading_before_it() -> None:
     stop, stopped = asyncio.Event(), list[str]()
     farewell = Farewell(delay=0.05)
     farewell.watch(stop)

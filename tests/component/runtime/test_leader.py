@@ -139,7 +139,7 @@ async def test_a_graceful_stop_hands_over_within_two_periods_and_never_overlaps(
 
 
 @virtual_time
-async def test_of_ten_candidates_exactly_one_leads_at_any_time() -> None:
+async def test_exactly_one_of_ten_candidates_leads_at_any_time() -> None:
     lease = MemoryLease()
     candidates = [Candidate(lease, f"c{n}") for n in range(10)]
     for _ in range(5):
@@ -396,7 +396,7 @@ async def test_a_renewal_counts_from_when_it_was_sent() -> None:
 
 
 @virtual_time
-async def test_who_waits_says_once_whom_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_waiting_candidate_names_the_leader_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     lease = MemoryLease()
     first = Candidate(lease, "a")

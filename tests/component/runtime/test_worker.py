@@ -75,7 +75,7 @@ async def test_a_wish_to_wake_in_the_past_means_now() -> None:
 
 
 @virtual_time
-async def test_a_conflict_comes_back_after_fifty_milliseconds_and_slower_if_it_stays() -> None:
+async def test_a_conflict_is_retried_after_fifty_milliseconds_and_then_more_slowly() -> None:
     conflicts = [Conflict("changed", status=409) for _ in range(10)]
     reconcile = Reconciler(*conflicts)
     async with working(reconcile) as queue:

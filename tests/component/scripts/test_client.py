@@ -88,7 +88,7 @@ async def test_validation_says_whether_a_script_compiles(shared_worker: Worker) 
     assert (bad.code, bad.line) == ("SYNTAX_ERROR", 1)
 
 
-async def test_an_absent_worker_is_said_before_the_deadline_and_how_to_mend_it(
+async def test_an_absent_worker_is_reported_before_the_deadline_with_a_remedy(
     tmp_path: Path,
 ) -> None:
     async with client_of(f"unix://{tmp_path}/none", deadline=3600.0) as client:
@@ -98,7 +98,7 @@ async def test_an_absent_worker_is_said_before_the_deadline_and_how_to_mend_it(
 
 
 @pytest.mark.parametrize(("left", "known"), [(-HOUR, True), (HOUR, False)], ids=["old", "unknown"])
-async def test_a_certificate_that_is_not_accepted_is_said_and_where_to_look(
+async def test_a_rejected_certificate_is_reported_with_the_place_to_look(
     tmp_path: Path, left: timedelta, known: bool
 ) -> None:
     ours = authority()
@@ -143,7 +143,7 @@ async def test_a_zygote_that_dies_costs_no_answer(tmp_path: Path) -> None:
         assert all(isinstance(answer, Executed) for answer in answers)
 
 
-async def test_of_two_workers_one_may_die(tmp_path: Path) -> None:
+async def test_one_of_two_workers_may_die(tmp_path: Path) -> None:
     one, two = worker("127.0.0.1:0"), worker("127.0.0.1:0")
     async with one as first, two as second:
         ports = [running.start_entry["port"] for running in (first, second)]
@@ -219,7 +219,7 @@ async def serving(tmp_path: Path | None, *answers: object) -> AsyncIterator[tupl
         pytest.param((grpc.StatusCode.INVALID_ARGUMENT,), "INVALID_REQUEST", 1, id="invalid"),
     ],
 )
-async def test_what_is_repeated_and_what_is_not(
+async def test_only_safe_calls_are_repeated(
     tmp_path: Path, answers: tuple[object, ...], expected: str, asked: int
 ) -> None:
     async with (
@@ -278,7 +278,7 @@ async def test_missing_certificates_are_named(tmp_path: Path) -> None:
         ScriptClient("dns:///x:1", tls_dir=str(tmp_path))
 
 
-async def test_mutual_tls(tmp_path: Path) -> None:
+async def test_calls_use_mutual_tls(tmp_path: Path) -> None:
     ours = authority()
     server = write_pair(tmp_path / "server", ours, "localhost")
     friend = write_pair(tmp_path / "friend", ours, "controller")

@@ -44,7 +44,7 @@ def ingress(choice: Choice, config: dict[str, str] | None) -> Script | MissingSc
         pytest.param(LIBRARY.resolve_custom("v1", "Thing", "auto", None), b"x", id="core-group"),
     ],
 )
-def test_precedence(found: Script | MissingScript, text: bytes) -> None:
+def test_the_nearest_script_takes_precedence(found: Script | MissingScript, text: bytes) -> None:
     assert isinstance(found, Script)
     assert found.text == text
     assert found.sha256 == hashlib.sha256(text).hexdigest()
@@ -88,7 +88,7 @@ def test_a_script_says_where_it_comes_from() -> None:
         ),
     ],
 )
-def test_what_is_missing_is_explained(found: Script | MissingScript, reason: str) -> None:
+def test_a_missing_script_is_explained(found: Script | MissingScript, reason: str) -> None:
     assert found == MissingScript(reason)
 
 

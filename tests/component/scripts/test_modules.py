@@ -26,7 +26,7 @@ def resolved(text: str) -> Script | MissingScript:
     return LIBRARY.resolve_custom("example.com", "Lane", "auto", {KEY: text})
 
 
-def test_a_module_comes_after_those_it_asks_for_which_the_script_does_not_see() -> None:
+def test_a_module_comes_after_its_dependencies_which_stay_hidden_from_the_script() -> None:
     assert MODULES.asked_for(("c",)) == (
         Module("a", b"return {}", hidden=True),
         Module("b", b"--@use a\nreturn {}", hidden=True),

@@ -175,7 +175,9 @@ def test_the_controller_imports_nothing_of_opentelemetry_by_default() -> None:
     assert found.stdout.strip() == "[]"
 
 
-async def test_a_missing_extra_is_said_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_extra_is_reported_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "controller.telemetry.otlp", None)
     with pytest.raises(BadConfiguration, match=r"moonshift\[tracing\]"):
         async with traced("http://127.0.0.1:4317", "replica-1"):

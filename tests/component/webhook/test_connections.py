@@ -119,7 +119,7 @@ async def opened() -> AsyncIterator[Opened]:
             await writer.wait_closed()
 
 
-async def test_a_flooder_that_waits_does_not_take_the_turn_of_another_address(
+async def test_a_flooding_address_does_not_take_the_turn_of_another_one(
     opened: Opened,
 ) -> None:
     slow = Slow()
@@ -158,7 +158,7 @@ async def test_while_others_wait_an_answer_ends_its_connection_and_says_so(
         assert all(head.startswith(b"HTTP/1.1 200") for head in heads)
 
 
-async def test_who_waits_too_long_is_closed_and_those_with_a_place_are_answered(
+async def test_a_client_that_waits_too_long_is_closed_and_those_with_a_place_are_answered(
     opened: Opened,
 ) -> None:
     slow = Slow()

@@ -170,7 +170,7 @@ async def test_a_request_that_is_none_is_answered_in_words(name: str) -> None:
         assert answer.body
 
 
-async def test_chunks_are_counted_and_not_believed() -> None:
+async def test_the_declared_size_of_chunks_is_not_trusted() -> None:
     """Nothing was announced; the answer comes when the bound is passed."""
     megabyte = b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"
     async with listening() as port:
@@ -277,7 +277,7 @@ ANYTHING = st.recursive(
 @example(
     obj={"spec": {"strategy": {"canary": {"steps": [3]}}}}, kind="Rollout", version=None, cut=0
 )
-def test_any_json_and_any_part_of_it_is_answered(
+def test_any_json_and_any_truncated_json_is_answered(
     obj: Any, kind: Any, version: Any, cut: int
 ) -> None:
     if isinstance(obj, dict):

@@ -72,7 +72,7 @@ async def test_the_author_is_asked_about_with_all_that_is_known_of_him(
 
 
 @pytest.mark.parametrize(("new", "lane"), WRITTEN)
-async def test_who_may_not_is_refused_in_words(new: Any, lane: bool) -> None:
+async def test_a_user_without_the_right_is_refused_in_words(new: Any, lane: bool) -> None:
     answer = await judged(Authorizer(allowed=False), None, new, lane=lane)
     assert (answer.allowed, answer.code) == (False, 403)
     assert "scriptRef.serviceAccountName: Forbidden" in answer.message
@@ -81,7 +81,7 @@ async def test_who_may_not_is_refused_in_words(new: Any, lane: bool) -> None:
 
 
 @pytest.mark.parametrize(("new", "lane"), WRITTEN)
-async def test_an_answer_that_is_not_known_is_a_no(new: Any, lane: bool) -> None:
+async def test_an_unknown_answer_counts_as_a_refusal(new: Any, lane: bool) -> None:
     assert (
         "cannot be asked: away"
         in (await judged(Authorizer(away=True), None, new, lane=lane)).message

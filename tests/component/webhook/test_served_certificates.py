@@ -65,7 +65,7 @@ async def test_reviews_are_taken_on_addresses_of_both_families() -> None:
                 assert answer.status == 404
 
 
-async def test_the_end_of_each_certificate_that_is_loaded_is_told(tmp_path: Path) -> None:
+async def test_the_end_of_each_certificate_that_is_loaded_is_reported(tmp_path: Path) -> None:
     ends: list[datetime] = []
     authority = new_authority(REAL_NOW)
     keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW))

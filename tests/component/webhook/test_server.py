@@ -51,7 +51,7 @@ async def test_replica_sets_are_read_only_when_they_matter() -> None:
         ),
     ],
 )
-async def test_what_is_none_of_our_business_passes(request_fields: Json) -> None:
+async def test_a_request_about_a_foreign_kind_passes(request_fields: Json) -> None:
     reads = Reads(rollout())
     async with called(reads, NoMetrics()) as session:
         body = review(deployment(), deployment("v2"), **request_fields)
@@ -81,7 +81,7 @@ async def test_leaving_at_rest_does_not_need_a_rollout_to_be_read() -> None:
 
 
 @pytest.mark.parametrize("governed", [True, False])
-async def test_leaving_in_mid_release_depends_on_a_living_rollout(governed: bool) -> None:
+async def test_leaving_during_a_release_requires_an_existing_rollout(governed: bool) -> None:
     reads = Reads(rollout()) if governed else Reads()
     held = deployment(paused=True)
     held["metadata"] = {**child(held, "metadata"), "annotations": {ADMISSION_PAUSE: "x"}}
@@ -187,7 +187,7 @@ async def test_objects_are_converted_in_order() -> None:
     assert KEPT_V1ALPHA1 not in str(seen)
 
 
-async def test_one_that_cannot_be_converted_fails_the_review() -> None:
+async def test_an_object_that_cannot_be_converted_fails_the_review() -> None:
     async with called(Reads(), NoMetrics()) as session:
         body = conversion(raw_rollout(), {**raw_rollout(), "kind": "BatchRelease"})
         seen = await answer(session, "/convert", body)
@@ -220,7 +220,7 @@ async def test_a_read_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"request": {"uid": 3}}'])
-async def test_what_is_no_review_is_a_bad_request(body: bytes) -> None:
+async def test_a_body_without_a_review_is_a_bad_request(body: bytes) -> None:
     async with called(Reads(), NoMetrics()) as session:
         for path in (DEPLOYMENTS, "/convert"):
             kind = {"Content-Type": "application/json"}

@@ -138,7 +138,7 @@ WORKLOADS: tuple[tuple[Resource, Object], ...] = (
 )
 
 
-async def test_what_synced_caches_have_costs_no_request() -> None:
+async def test_an_object_in_a_synced_cache_costs_no_request() -> None:
     world = World(synced=True)
     for resource, body in WORKLOADS:
         world.cache(resource, body)
@@ -151,7 +151,7 @@ async def test_what_synced_caches_have_costs_no_request() -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_what_is_in_no_cache_is_read(there: bool) -> None:
+async def test_an_object_in_no_cache_is_read(there: bool) -> None:
     world = World(synced=False, held=False)
     for resource, body in WORKLOADS if there else ():
         world.apply(resource, body)
@@ -160,7 +160,7 @@ async def test_what_is_in_no_cache_is_read(there: bool) -> None:
     assert Unknown() not in seen.values()
 
 
-async def test_what_has_just_been_applied_is_not_said_to_be_absent() -> None:
+async def test_a_just_applied_object_is_not_reported_as_absent() -> None:
     world = World(synced=True)
     for resource, body in WORKLOADS:
         world.apply(resource, body)
@@ -198,7 +198,7 @@ async def test_a_service_that_leads_nowhere_is_a_warning() -> None:
     assert "its selector app=other matches no pod of Deployment shop/web" in warning
 
 
-async def test_what_may_not_be_read_or_is_not_served_is_not_spoken_of() -> None:
+async def test_a_forbidden_or_unserved_kind_causes_no_warning() -> None:
     world = World(synced=False, held=False)
     world.api.served.clear()
     world.api.forbidden = {("get", "services"), ("get", "deployments")}

@@ -43,7 +43,7 @@ def test_where_too_many_wait_the_newest_of_the_longest_queue_goes() -> None:
     assert len(room) == 3
 
 
-def test_who_comes_when_his_own_queue_is_the_longest_goes_again() -> None:
+def test_a_newcomer_to_the_longest_queue_is_closed() -> None:
     room: WaitingRoom[Client] = WaitingRoom(most=2, seconds=8)
     present, late = [Client(), Client()], Client()
     for address, client in zip(("a", "b"), present, strict=True):
@@ -53,7 +53,7 @@ def test_who_comes_when_his_own_queue_is_the_longest_goes_again() -> None:
     assert not any(client.closed for client in present)
 
 
-def test_who_has_waited_too_long_is_closed_and_nobody_else() -> None:
+def test_only_a_client_that_waited_too_long_is_closed() -> None:
     room: WaitingRoom[Client] = WaitingRoom(most=9, seconds=8)
     old, young = Client(), Client()
     room.enter("a", old, 0.0)

@@ -33,7 +33,7 @@ def header(value: str) -> list[JsonObject]:
         (alpha({"weight": 5, "matches": [{"headers": header("a")}]}), "matches"),
     ],
 )
-def test_traffic_that_nothing_leads_is_said(obj: JsonObject, field: str) -> None:
+def test_traffic_that_nothing_leads_is_reported(obj: JsonObject, field: str) -> None:
     (said,) = warnings(obj)
     assert said.startswith(f"{STEPS}[0].{field}: {LEADS}")
     assert f"or leave {field} out" in said
@@ -55,7 +55,7 @@ def test_a_weight_alone_says_how_many_pods_there_are(obj: JsonObject) -> None:
     assert not [said for said in warnings(obj) if LEADS in said]
 
 
-def test_an_expression_that_only_some_gateways_know_is_said() -> None:
+def test_an_expression_that_only_some_gateways_know_is_reported() -> None:
     (said,) = warnings(beta(matching(headers=header("a(?!b)"))))
     assert said.startswith(f"{STEPS}[0].matches[0].headers[0].value: ")
     assert "Istio, Envoy, Traefik" in said
@@ -130,5 +130,5 @@ def test_a_plan_that_nobody_follows_is_refused_before_it_is_judged() -> None:
     assert f"{MAX_ENTRIES} is the most" in said
 
 
-def test_of_a_version_that_is_not_known_nothing_is_said() -> None:
+def test_an_unknown_version_gets_no_advice() -> None:
     assert advice({**beta(canary({"replicas": 1})), "apiVersion": "rollouts.kruise.io/v9"}) == ()

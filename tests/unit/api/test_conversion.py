@@ -138,7 +138,7 @@ def test_v1beta1_survives_being_read_and_written_by_an_old_client(obj: JsonObjec
 
 
 @given(ALPHA)
-def test_what_is_stored_does_not_change_by_reading_it(obj: JsonObject) -> None:
+def test_reading_does_not_change_the_stored_object(obj: JsonObject) -> None:
     stored = up(obj)
     assert same(up(down(stored)), stored)
 
@@ -382,7 +382,7 @@ def test_a_reference_edited_by_an_old_client_keeps_what_is_its_own() -> None:
     ]
 
 
-def test_what_was_kept_never_contradicts_what_comes_in() -> None:
+def test_kept_fields_never_contradict_the_incoming_object() -> None:
     """A user can write the annotation, too."""
     obj = down(beta({"canary": {"steps": [{"replicas": 1}]}}))
     annotations = child(obj, "metadata", "annotations")

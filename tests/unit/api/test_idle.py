@@ -182,7 +182,7 @@ def test_a_field_that_has_an_effect_is_not_warned_of(obj: JsonObject) -> None:
 
 
 @pytest.mark.parametrize("style", ["canary", "blueGreen"])
-def test_what_happens_after_a_deadline_needs_a_deadline(style: str) -> None:
+def test_an_action_after_the_deadline_needs_a_deadline(style: str) -> None:
     (finding,) = validate(rollout(style, onDeadlineExceeded="Rollback"))
     assert str(finding).startswith(f"spec.strategy.{style}.onDeadlineExceeded: Invalid value")
     assert "set that, or leave this out" in str(finding)
@@ -190,7 +190,7 @@ def test_what_happens_after_a_deadline_needs_a_deadline(style: str) -> None:
 
 @pytest.mark.parametrize("style", ["canary", "blueGreen"])
 @pytest.mark.parametrize("traffic", ["20", 20])
-def test_who_left_the_percent_sign_out_is_told_to_write_it(style: str, traffic: object) -> None:
+def test_a_missing_percent_sign_is_explained(style: str, traffic: object) -> None:
     steps = [{"replicas": "20", "traffic": traffic}]
     found = [str(finding) for finding in validate(rollout(style, steps=steps))]
     assert [text.endswith('; write "20%" for a share') for text in found[-2:]] == [True, True]

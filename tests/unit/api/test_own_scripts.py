@@ -58,7 +58,9 @@ def test_a_script_of_the_namespace_is_named_with_its_account(script: JsonObject)
         ),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_field(reference: JsonObject, said: str) -> None:
+def test_an_impossible_reference_is_refused_with_its_field(
+    reference: JsonObject, said: str
+) -> None:
     assert texts(rollout({**LANE, **reference})) == [PLACE + said]
 
 
@@ -68,7 +70,7 @@ def test_a_key_that_is_no_text_is_refused() -> None:
     assert found.path == "e.customNetworkRefs[0].scriptRef.key"
 
 
-def test_the_older_version_keeps_it() -> None:
+def test_v1alpha1_keeps_the_namespaces_script() -> None:
     written = rollout({**LANE, "scriptRef": SCRIPT})
     there = to_v1alpha1(written)
     back = converted(there, V1BETA1)
@@ -76,7 +78,7 @@ def test_the_older_version_keeps_it() -> None:
     assert back["spec"] == written["spec"]
 
 
-def test_it_is_a_part_of_the_plan_in_whatever_order_it_was_written() -> None:
+def test_a_namespaces_script_belongs_to_the_plan_in_any_order_of_fields() -> None:
     turned: JsonObject = dict(reversed(SCRIPT.items()))
     plain, own, again = (
         plan_hash(child(rollout({**LANE, **script}), "spec", "strategy"))

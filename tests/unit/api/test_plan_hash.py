@@ -63,7 +63,7 @@ PRINTED = (
 )
 
 
-def test_the_formula() -> None:
+def test_the_plan_hash_follows_its_formula() -> None:
     assert plan_hash(FULL) == mapped(PRINTED)
     assert len(plan_hash(FULL)) == 64
 

@@ -21,7 +21,7 @@ from controller.api.regex import only_pcre, uncompilable
         "",
     ],
 )
-def test_what_some_gateway_compiles_is_no_error(pattern: str) -> None:
+def test_an_expression_that_some_gateway_compiles_is_no_error(pattern: str) -> None:
     assert uncompilable(pattern) is None
 
 
@@ -37,7 +37,7 @@ def test_what_some_gateway_compiles_is_no_error(pattern: str) -> None:
         ("a\\", "bad escape (end of pattern)"),
     ],
 )
-def test_what_no_gateway_compiles_is_an_error(pattern: str, said: str) -> None:
+def test_an_expression_that_no_gateway_compiles_is_an_error(pattern: str, said: str) -> None:
     assert said in (uncompilable(pattern) or "")
 
 
@@ -46,10 +46,10 @@ def test_nesting_without_end_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["a(?=b)", "(?<!a)b", r"(a)\1", "a++", "(?>a)", r"\Kx"])
-def test_what_only_pcre_knows_is_told_apart(pattern: str) -> None:
+def test_syntax_that_only_pcre_has_is_recognised(pattern: str) -> None:
     assert only_pcre(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"a\+\+", "[+*]+", r"\(\?=x", "[(?=]", "a+?", "(?i)a(?:b)"])
-def test_what_re2_knows_is_not(pattern: str) -> None:
+def test_syntax_that_re2_has_is_not_reported(pattern: str) -> None:
     assert not only_pcre(pattern)

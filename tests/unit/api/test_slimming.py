@@ -27,7 +27,7 @@ def test_a_deployment_is_kept_whole() -> None:
 
 
 @pytest.mark.parametrize("marked", [True, False], ids=["marked for a release", "at rest"])
-def test_who_owns_the_fields_of_a_deployment_is_kept_while_a_release_marks_it(marked: bool) -> None:
+def test_the_field_managers_of_a_deployment_are_kept_during_a_release(marked: bool) -> None:
     found = make_deployment(annotations={IN_PROGRESSING: "{}"} if marked else {})
     entries = (FieldsEntry("kubectl"), FieldsEntry(FIELD_MANAGER))
     metadata = structs.replace(found.metadata, managed_fields=entries)

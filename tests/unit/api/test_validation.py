@@ -163,13 +163,13 @@ def test_refused(obj: JsonObject, found: str) -> None:
     assert found in "\n".join(texts(obj))
 
 
-def test_the_administrator_may_change_the_limit_and_the_kinds() -> None:
+def test_an_administrator_may_change_the_limit_and_the_kinds() -> None:
     obj = beta(canary({"replicas": "80%", "traffic": "1%"}), "Thing", "example.com/v1")
     assert len(texts(obj, Rules(filter_workload_type=True))) == 2
     assert texts(obj, Rules(partition_percent_limit=80)) == []
 
 
-def test_a_kind_that_is_known_by_its_label_alone_is_accepted_with_a_word() -> None:
+def test_a_kind_that_is_known_by_its_label_alone_is_accepted_with_a_warning() -> None:
     obj = beta(canary({"replicas": 1}), "Thing", "example.com/v1")
     assert texts(obj) == []
     (said,) = warnings(obj)
@@ -338,7 +338,7 @@ def test_refused_in_v1alpha1(obj: JsonObject, found: str) -> None:
         alpha({}),
     ],
 )
-def test_one_mistake_of_v1alpha1_is_told_once(obj: JsonObject) -> None:
+def test_one_mistake_of_v1alpha1_is_reported_once(obj: JsonObject) -> None:
     assert len(texts(obj)) == 1, texts(obj)
 
 
@@ -356,7 +356,7 @@ def test_a_missing_workload_is_named_as_v1alpha1_calls_it() -> None:
     assert texts(unnamed)[0].startswith("spec.objectRef.workloadRef.name: Required")
 
 
-def test_what_an_annotation_smuggles_in_is_judged_too() -> None:
+def test_settings_in_an_annotation_are_judged_too() -> None:
     obj = to_v1alpha1(beta({"blueGreen": {"steps": [{"replicas": 1}]}}))
     assert texts(obj) == []
     smuggled = copy.deepcopy(obj)
@@ -400,7 +400,9 @@ def test_a_pause_below_zero_is_warned_of(style: str) -> None:
     assert said.startswith("step 1 has a pause of -5 seconds")
 
 
-def test_a_number_where_a_percentage_is_wanted_is_told_once_in_the_words_of_its_author() -> None:
+def test_a_number_where_a_percentage_is_wanted_is_reported_once_in_the_words_of_its_author() -> (
+    None
+):
     for obj in (
         alpha({"replicas": 1, "traffic": 20}),
         beta(canary({"replicas": 1, "traffic": 20})),

@@ -18,6 +18,6 @@ def test_a_duration_stays_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "5 m", "-3s", "5x"])
-def test_anything_else_is_refused(text: str) -> None:
+def test_other_spellings_of_a_duration_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="no duration"):
         DURATION.convert(text, None, None)

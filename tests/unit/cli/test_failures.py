@@ -40,7 +40,7 @@ def test_a_right_of_the_whole_cluster_and_the_core_group() -> None:
     assert "kubectl auth can-i list pods -A" in text
 
 
-def test_an_admission_plugins_no_is_passed_on() -> None:
+def test_the_refusal_of_an_admission_plugin_is_passed_on() -> None:
     assert explain(Forbidden("the freeze is on", status=403)) == "refused: the freeze is on"
 
 

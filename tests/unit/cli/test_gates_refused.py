@@ -76,7 +76,7 @@ JOB: JsonObject = {"name": "m", "job": {"spec": {"template": {}}}}
         ),
     ],
 )
-def test_what_the_api_server_refuses_is_refused(analysis: Tree, why: str) -> None:
+def test_a_gate_that_the_api_server_refuses_is_refused(analysis: Tree, why: str) -> None:
     assert any(why in problem for problem in analysis_problems(analysis))
 
 
@@ -94,5 +94,5 @@ def test_what_the_api_server_refuses_is_refused(analysis: Tree, why: str) -> Non
         },
     ],
 )
-def test_what_it_takes_is_taken(analysis: Tree) -> None:
+def test_a_gate_that_the_api_server_accepts_is_accepted(analysis: Tree) -> None:
     assert analysis_problems(analysis) == ()

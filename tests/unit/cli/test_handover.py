@@ -80,13 +80,13 @@ def patch_in(command: str) -> Any:
         (rollout(status={"moonshift": {"release": "r"}}), "Moonshift leads its release already"),
     ],
 )
-def test_of_every_rollout_it_says_what_becomes_of_it(found: JsonObject, words: str) -> None:
+def test_the_handover_explains_the_fate_of_every_rollout(found: JsonObject, words: str) -> None:
     said = said_of("Rollout", Inventory(rollouts=(found,), workloads=(deployment(),)))
     assert words in said.says
     assert said.first == ()
 
 
-def test_a_change_that_was_held_and_not_begun_begins() -> None:
+def test_a_held_change_begins_its_release() -> None:
     seen = Inventory(rollouts=(rollout("Healthy", "Completed"),), workloads=(held(),))
     assert "begins at step 1" in said_of("Rollout", seen).says
     assert "no pod changes" in said_of("Deployment", seen).says
@@ -181,7 +181,7 @@ def test_a_renamed_autoscaler_is_given_its_target_back() -> None:
     assert patch_in(left.first[0]) == {"spec": {"scaleTargetRef": {"name": "web"}}}
 
 
-def test_what_nobody_holds_is_not_spoken_of() -> None:
+def test_a_workload_that_nobody_holds_is_not_mentioned() -> None:
     scaler = thing("autoscaling/v2", "HorizontalPodAutoscaler")
     assert before_taking_over(Inventory(workloads=(deployment(),), autoscalers=(scaler,))) == ()
 
@@ -223,7 +223,7 @@ def test_releases_and_finalizers_are_named_with_their_way_out() -> None:
         ),
     ],
 )
-def test_what_would_be_left_behind_is_named(
+def test_objects_that_would_be_left_behind_are_named(
     part: str, obj: JsonObject, has_to_be_done: bool
 ) -> None:
     seen = Inventory(**{part: (obj,)})  # type: ignore[arg-type]  # each row names a field of its type
@@ -231,7 +231,7 @@ def test_what_would_be_left_behind_is_named(
     assert bool(found.first) is has_to_be_done
 
 
-def test_what_is_its_owners_alone_is_not_spoken_of() -> None:
+def test_an_object_that_is_entirely_the_owners_is_not_mentioned() -> None:
     other = thing("v1", "Service")
     seen = Inventory(
         workloads=(deployment(),), services=(other,), routes=(other,), autoscalers=(other,)

@@ -44,6 +44,6 @@ def test_a_path_leads_to_its_values(template: str, text: str) -> None:
         *("{.summary", ".summary}", "{.summary}{.items[0].name", "{{.summary}}"),
     ],
 )
-def test_what_is_not_understood_is_refused(template: str) -> None:
+def test_an_unknown_path_syntax_is_refused(template: str) -> None:
     with pytest.raises(click.UsageError, match="jsonpath"):
         filled(template, DATA)

@@ -74,7 +74,7 @@ async def test_in_a_pipe_a_change_is_one_line_whatever_an_object_says(
     assert len(printed) == 3
 
 
-async def test_on_a_terminal_it_is_redrawn_at_changes_and_as_time_passes(
+async def test_on_a_terminal_the_view_is_redrawn_at_changes_and_as_time_passes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=40)

@@ -245,7 +245,9 @@ def test_nothing_is_rolled_back_at_the_end_of_a_release() -> None:
         ({"phase": "Initial"}, "kubectl apply -f FILE -n shop"),
     ],
 )
-def test_who_is_waited_for_is_told_what_to_type(changes: dict[str, object], first: str) -> None:
+def test_the_person_that_a_release_waits_for_gets_the_command_to_type(
+    changes: dict[str, object], first: str
+) -> None:
     view = structs.replace(QUIET, summary=structs.replace(SUMMARY, **changes))
     assert typed(view)[0] == first
 
@@ -278,7 +280,7 @@ def test_programs_get_the_commands_as_data() -> None:
     assert found[0].command == "kubectl moonshift retry web -n shop"
 
 
-def test_what_a_message_names_is_read_from_it() -> None:
+def test_the_objects_of_a_remedy_are_read_from_the_message() -> None:
     assert mentions.named("UpstreamGroup a-1/shop.x: forbidden") == ("UpstreamGroup", "shop.x")
     assert mentions.group("RouteGroup (zalando.org/v1) is not served") == "zalando.org"
     assert mentions.group("Deployment (apps/v1)") == ""

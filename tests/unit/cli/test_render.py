@@ -154,11 +154,11 @@ def recorded(renderable: RenderableType, width: int = 120) -> str:
     return console.export_text()
 
 
-def test_the_tree_is_this() -> None:
+def test_the_tree_has_the_documented_form() -> None:
     assert plain(rollout_tree(VIEW, NOW, "kubectl moonshift")) == TREE
 
 
-def test_on_a_terminal_it_says_the_same() -> None:
+def test_a_terminal_shows_the_same_content() -> None:
     text = recorded(rollout_tree(VIEW, NOW, "kubectl moonshift"))
     assert [line.rstrip() for line in text.splitlines()] == TREE.splitlines()
 
@@ -215,7 +215,7 @@ def test_an_unknown_instant_is_a_dash() -> None:
 
 
 @pytest.mark.parametrize("since", [None, NOW, NOW + timedelta(seconds=1)])
-def test_what_has_just_begun_lasts_no_zero_seconds(since: datetime | None) -> None:
+def test_no_duration_is_shown_for_a_state_that_just_began(since: datetime | None) -> None:
     assert lasting(since, NOW) == ""
     view = RolloutView(summary=structs.replace(make_summary(), since=since))
     assert "  for " not in plain(rollout_tree(view, NOW))
@@ -242,7 +242,7 @@ def test_colours_and_hints_follow_from_who_is_waited_for(
     assert hint(summary, "kubectl moonshift") == command
 
 
-def test_a_change_line_holds_no_age() -> None:
+def test_a_line_about_a_change_shows_no_age() -> None:
     assert change_line(make_summary()) == (
         "shop/web  Progressing  step 1/3  StepPaused  1/2 new pods ready  waits for an approval"
     )
@@ -256,7 +256,7 @@ def test_a_stall_is_not_called_a_wait() -> None:
 
 
 @pytest.mark.parametrize("width", [30, 80, 200])
-def test_no_word_of_the_table_is_cut_however_narrow_the_terminal_is(width: int) -> None:
+def test_a_narrow_terminal_cuts_no_word_of_the_table(width: int) -> None:
     table = rollouts_table([make_summary(waits_for="3 new pods to be ready: 3 made, 1 ready")], NOW)
     console = Console(file=io.StringIO(), width=width, color_system=None)
     widen_for(console, table)
@@ -269,5 +269,5 @@ def test_no_word_of_the_table_is_cut_however_narrow_the_terminal_is(width: int) 
     assert width < 100 or console.width == width
 
 
-def test_why_is_what_is_waited_for_and_what_is_in_the_way() -> None:
+def test_why_lists_the_awaited_events_and_the_obstacles() -> None:
     assert plain(answer(VIEW, NOW, "kubectl moonshift")) == WHY

@@ -72,11 +72,11 @@ STEP = "spec.strategy.canary.steps[0]"
         ),
     ],
 )
-def test_what_the_schema_refuses_is_named_with_its_field(strategy: Any, said: str) -> None:
+def test_a_violation_of_the_schema_is_named_with_its_field(strategy: Any, said: str) -> None:
     assert schema_problems(rollout(**strategy)) == (said,)
 
 
-def test_what_is_left_out_at_the_root_is_named() -> None:
+def test_a_missing_field_at_the_root_is_named() -> None:
     assert schema_problems({"apiVersion": "rollouts.kruise.io/v1beta1", "kind": "Rollout"}) == ()
     bare = {**rollout(), "spec": {}}
     assert "spec.strategy: Required value" in schema_problems(bare)

@@ -40,11 +40,11 @@ def test_no_renderable_lets_them_through_on_a_terminal_and_colours_stay() -> Non
     assert "\x1b[31m" in output.getvalue()
 
 
-def test_nor_in_a_pipe() -> None:
+def test_control_characters_are_replaced_in_a_pipe_too() -> None:
     assert plain(Text("x\x1b[2Jy")) == "x␛[2Jy"
 
 
-def test_nor_do_lines_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_and_errors_do_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     say("a\x1b[31mb")
     Failure("why: c\x1b[31md").show()
     said = capsys.readouterr()

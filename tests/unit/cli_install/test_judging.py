@@ -80,7 +80,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_what_would_not_work_is_a_problem_with_its_remedy(name: str) -> None:
+def test_a_certain_failure_is_a_problem_with_its_remedy(name: str) -> None:
     seen, what, mend = PROBLEMS[name]
     (finding,) = judge(seen)
     assert finding.level is Level.PROBLEM
@@ -107,7 +107,7 @@ WARNINGS = {
 
 
 @pytest.mark.parametrize("name", WARNINGS)
-def test_what_may_not_work_is_a_warning(name: str) -> None:
+def test_a_risk_is_a_warning(name: str) -> None:
     seen, what = WARNINGS[name]
     (finding,) = judge(seen)
     assert finding.level is Level.WARNING

@@ -150,13 +150,13 @@ def test_a_date_stays_text(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_run_says_why(tmp_path: Path, content: Any, problem: str) -> None:
+def test_a_case_that_cannot_be_run_says_why(tmp_path: Path, content: Any, problem: str) -> None:
     case = read(tmp_path, content)
     assert isinstance(case, BadCase)
     assert problem in case.problem
 
 
-def test_text_that_is_not_yaml_is_said(tmp_path: Path) -> None:
+def test_text_that_is_not_yaml_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("a: [")
     case = read_case(path, Subject(path, "x"))

@@ -26,6 +26,6 @@ def test_conditions_are_read(text: str, match: HttpRouteMatch) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "=x", "query:x"])
-def test_what_is_no_condition_is_refused(text: str) -> None:
+def test_a_malformed_condition_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
         parse_match(text)

@@ -34,7 +34,7 @@ def test_keys_are_quoted_where_lua_wants_it(key: str, text: str) -> None:
         ({"b": 1, "a": None, "c": []}, "{ b = 1, c = {} }"),
     ],
 )
-def test_values_are_what_scripts_get(value: Json, text: str) -> None:
+def test_values_have_the_form_that_scripts_get(value: Json, text: str) -> None:
     assert lua_literal(value) == text
 
 
@@ -42,7 +42,7 @@ def test_control_characters_never_run_into_digits() -> None:
     assert lua_string('a"\\\x001\x7f') == '"a\\"\\\\\\0001\\127"'
 
 
-def test_what_does_not_fit_in_a_line_is_broken() -> None:
+def test_a_literal_beyond_the_line_length_is_broken() -> None:
     assert lua_literal({"k": ["x" * 40, "y" * 40]}) == (
         "{\n  k = {\n    " + f'"{"x" * 40}",\n    "{"y" * 40}",\n' + "  },\n}"
     )

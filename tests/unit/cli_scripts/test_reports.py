@@ -36,14 +36,14 @@ def test_a_report_shows_verdicts_differences_prints_and_coverage() -> None:
     ]
 
 
-def test_the_sum_names_failures() -> None:
+def test_the_summary_counts_failures() -> None:
     assert summary([REPORT], 1.0).plain == "1 script, 2 steps: 1 failed, 1 passed (1.0 s)"
     fine = Report(SUBJECT, (GOOD,))
     assert summary([fine, fine], 0.0).plain == "2 scripts, 2 steps: all passed (0.0 s)"
     assert summary([], 0.0).plain == "no test case fits"
 
 
-def test_coverage_that_was_not_measured_is_said() -> None:
+def test_coverage_that_was_not_measured_is_reported() -> None:
     assert coverage_words(Coverage(unmeasured=2)) == "coverage: could not be measured"
     some = Coverage((Position(0, 1),), frozenset({0}), unmeasured=1)
     assert coverage_words(some).endswith("(1 calls could not be measured)")

@@ -66,7 +66,7 @@ def test_a_second_document_is_not_lost_in_silence() -> None:
 
 
 @pytest.mark.parametrize("text", [".inf", "-.inf", ".nan"])
-def test_what_json_cannot_say_is_refused(text: str) -> None:
+def test_values_without_a_json_form_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="JSON"):
         read_yaml(f"a: {text}")
 

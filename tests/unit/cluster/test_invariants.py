@@ -292,7 +292,7 @@ def taken_back(tale: Tale) -> Tale:
 
 
 @pytest.mark.parametrize("name", SMALLER)
-def test_a_share_may_fall_for(name: str) -> None:
+def test_a_falling_share_passes_for(name: str) -> None:
     assert "ShareNeverFalls" not in SMALLER[name]().broken()
 
 
@@ -301,7 +301,7 @@ def test_a_place_that_is_empty_for_the_grace_period_passes() -> None:
     assert "EmptySides" not in tale.long().broken()
 
 
-def test_where_nobody_answers_nobody_is_blamed() -> None:
+def test_a_share_without_any_ready_pod_is_not_flagged() -> None:
     tale = at_step_1().drop(PODS, "c").drop(PODS, "a").drop(PODS, "b").endpoints("shop")
     assert "EmptySides" not in tale.endpoints("shop-canary").route(80, 20).route(80, 20).broken()
 
@@ -341,7 +341,7 @@ def as_it_was() -> dict[Key, JsonObject]:
     return {Key(kinds[o["kind"]], "here", "shop"): o for o in manifests.objects(APP)}
 
 
-def test_an_end_in_which_all_is_as_it_was_passes() -> None:
+def test_an_end_with_everything_restored_passes() -> None:
     state = copy.deepcopy(as_it_was())
     state[Key(ROLLOUTS, "here", "shop")] = manifests.rollout(APP)
     deployment = state[Key(DEPLOYMENTS, "here", "shop")]
@@ -380,7 +380,9 @@ def managed(part: str, fields: JsonObject | None = None) -> list[JsonObject]:
         ),
     ],
 )
-def test_the_end_is_flagged_when_there_is(kind: Kind, path: tuple[str, ...], value: object) -> None:
+def test_the_end_is_flagged_if_a_leftover_exists(
+    kind: Kind, path: tuple[str, ...], value: object
+) -> None:
     state = copy.deepcopy(as_it_was())
     place = state[Key(kind, "here", "shop")]
     for part in path[:-1]:
@@ -389,7 +391,7 @@ def test_the_end_is_flagged_when_there_is(kind: Kind, path: tuple[str, ...], val
     assert {v.rule for v in judge_end(APP, state, as_it_was())} == {"everything_is_restored"}
 
 
-def test_what_is_left_over_is_flagged() -> None:
+def test_leftovers_of_a_release_are_flagged() -> None:
     state = as_it_was() | {Key(SERVICES, "here", "shop-canary"): {"metadata": {}}}
     labels = {"rollouts.kruise.io/canary-deployment": "shop"}
     state[Key(DEPLOYMENTS, "here", "shop-x")] = {"metadata": {"labels": labels}}

@@ -38,7 +38,7 @@ def test_a_right_release_passes(scene: str) -> None:
 
 @pytest.mark.parametrize("other", SCENES)
 @pytest.mark.parametrize("scene", SCENES)
-def test_no_scene_passes_for_another(scene: str, other: str) -> None:
+def test_the_check_of_a_picture_refuses_every_other_picture(scene: str, other: str) -> None:
     if scene != other and (scene, other) != ("applied", "rollout"):
         check, _ = SCENES[scene]
         assert wrong(check(SCENES[other][1]()))

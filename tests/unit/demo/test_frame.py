@@ -112,7 +112,7 @@ def test_the_bar_is_divided_by_weight() -> None:
         ),
     ],
 )
-def test_what_stands_in_the_way_is_seen_from_outside(
+def test_the_demo_names_the_obstacle_of_a_release(
     state: list[tuple[object, object, str]], expected: str
 ) -> None:
     seen: State = state_of(history(state))  # type: ignore[arg-type]

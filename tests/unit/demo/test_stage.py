@@ -27,7 +27,7 @@ def test_a_command_line_keeps_what_one_machine_does_not_change() -> None:
     ]
 
 
-async def test_where_nothing_was_left_up_nothing_is_ended(tmp_path: Path) -> None:
+async def test_stop_without_a_kept_demo_ends_nothing(tmp_path: Path) -> None:
     assert await kept.stop(tmp_path) == []
 
 
@@ -48,7 +48,7 @@ http.server.HTTPServer((host, int(port)), Probe).serve_forever()
 """
 
 
-async def test_what_has_ended_is_started_again_and_nothing_else(
+async def test_only_ended_processes_are_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ports = dict(zip(("luaworker", "controller"), free_ports(2), strict=True))
@@ -71,6 +71,6 @@ async def test_what_has_ended_is_started_again_and_nothing_else(
         assert await kept.stop(tmp_path) == ["luaworker", "controller"]
 
 
-async def test_where_nothing_was_left_up_nothing_is_started(tmp_path: Path) -> None:
+async def test_resume_without_a_kept_demo_starts_nothing(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="no demo was left up"):
         await kept.resume(tmp_path)

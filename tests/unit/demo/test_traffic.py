@@ -43,7 +43,7 @@ def test_a_share_within_four_and_a_half_deviations_is_right(good: ShareSeen) -> 
         ),
     ],
 )
-def test_what_is_wrong_is_said(bad: Report, text: str) -> None:
+def test_a_wrong_result_is_reported(bad: Report, text: str) -> None:
     assert any(text in line for line in complaints(bad, 100))
 
 

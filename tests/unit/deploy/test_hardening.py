@@ -106,7 +106,7 @@ WORSE: dict[str, tuple[tuple[str | int, ...], Any]] = {
 
 
 @pytest.mark.parametrize("told", WORSE)
-def test_a_pod_beyond_it_is_found(told: str) -> None:
+def test_a_pod_beyond_the_restricted_level_is_found(told: str) -> None:
     path, value = WORSE[told]
     (found,) = beyond_restricted(_with(path, value)(next(iter(PODS.values()))))
     assert found.endswith(told)
@@ -164,7 +164,7 @@ def test_no_role_of_the_processes_may_make_itself_greater() -> None:
             }
 
 
-def test_what_the_scanner_is_to_pass_over_has_its_reason() -> None:
+def test_every_exception_for_the_scanner_has_its_reason() -> None:
     lines = (DEPLOY / "checkov.yaml").read_text().partition("skip-check:\n")[2].splitlines()
     assert lines
     assert [line for line in lines if not re.fullmatch(r"  - CKV_K8S_\d+ +# \S.+[.,]", line)] == []

@@ -198,7 +198,7 @@ def test_every_list_has_a_longest_length() -> None:
 @pytest.mark.parametrize(
     ("leaf", "bad"), [("apiVersion", "../../api/v1"), ("kind", "../x"), ("name", "../../x")]
 )
-def test_what_becomes_part_of_an_address_has_a_pattern(leaf: str, bad: str) -> None:
+def test_fields_that_become_part_of_an_address_have_a_pattern(leaf: str, bad: str) -> None:
     ends = tuple(
         f"{holder}.{leaf}" for holder in ("customNetworkRefs[]", "networkRefs[]", "workloadRef")
     )

@@ -184,7 +184,7 @@ def exists(path: str) -> bool:
     return (ROOT / path).exists() or (ROOT / f"{path}.py").exists()
 
 
-def test_what_no_program_understands_is_found() -> None:
+def test_a_command_line_that_no_program_accepts_is_found() -> None:
     for words in (
         ["permit", "web"],
         ["approve", "--stepp", "2", "web"],

@@ -89,7 +89,7 @@ def documented_fields() -> frozenset[str]:
     return frozenset(path for name in named(*FIELDS) for path in expanded(name))
 
 
-def test_every_field_of_a_crd_is_in_it() -> None:
+def test_every_field_of_a_crd_is_in_the_page() -> None:
     documented = documented_fields()
     missing = [
         path for path in schema_fields() if not any(meant(name, path) for name in documented)
@@ -97,7 +97,7 @@ def test_every_field_of_a_crd_is_in_it() -> None:
     assert missing == []
 
 
-def test_every_field_in_it_is_in_a_crd() -> None:
+def test_every_field_in_the_page_is_in_a_crd() -> None:
     unknown = [
         name for name in documented_fields() if not any(meant(name, p) for p in schema_fields())
     ]
@@ -116,12 +116,12 @@ def constants() -> set[str]:
     return {text for text in texts if "/" in text and " " not in text and text[0].isalpha()}
 
 
-def test_every_key_of_the_code_is_in_it() -> None:
+def test_every_key_of_the_code_is_in_the_page() -> None:
     versions = {names.V1BETA1, names.V1ALPHA1}
     assert constants() - versions - named(*KEYS) == set()
 
 
-def test_every_fixed_name_of_the_code_is_in_it() -> None:
+def test_every_fixed_name_of_the_code_is_in_the_page() -> None:
     fixed = {
         names.CONFIGURATION,
         names.MUTATING_CONFIGURATION,
@@ -136,16 +136,16 @@ def test_every_fixed_name_of_the_code_is_in_it() -> None:
     assert fixed - named(*KEYS) == set()
 
 
-def test_what_it_calls_absent_is_in_no_constant() -> None:
+def test_names_that_the_page_calls_absent_are_in_no_constant() -> None:
     absent = {name for row in rows(*KEYS) if answer_of(row) == "absent" for name in row.names}
     assert absent & constants() == set()
 
 
-def test_every_gate_is_in_it_and_no_other() -> None:
+def test_the_page_has_every_feature_gate_and_no_other() -> None:
     assert named("Feature gates") == set(GATES)
 
 
-def test_every_flag_is_in_it() -> None:
+def test_every_flag_is_in_the_page() -> None:
     own = {opt for param in main.params for opt in param.opts}
     accepted = {f"--{name}" for name in _WITHOUT_MEANING}
     documented = named("Flags of the controller")
@@ -154,14 +154,14 @@ def test_every_flag_is_in_it() -> None:
     assert documented - own - accepted - refused == set()
 
 
-def test_every_variable_of_a_flag_is_in_it() -> None:
+def test_every_variable_of_a_flag_is_in_the_page() -> None:
     read = {str(param.envvar) for param in main.params if getattr(param, "envvar", None)}
     assert read - named("Environment") == set()
     absent = {row.names[0] for row in rows("Environment") if answer_of(row) == "absent"}
     assert absent & read == set()
 
 
-def test_every_command_is_in_it() -> None:
+def test_every_command_is_in_the_page() -> None:
     text = (ROOT / "docs/compatibility.md").read_text()
     told = {word for name in ticked(text) for word in name.split()}
     assert set(cli.list_commands(click.Context(cli))) - told == set()

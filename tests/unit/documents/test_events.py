@@ -10,7 +10,7 @@ def test_the_table_is_that_of_the_code() -> None:
     assert renewed(text) == text, "run make generate"
 
 
-def test_every_reason_is_there_once_and_says_when_it_is_told() -> None:
+def test_every_reason_is_there_once_and_says_when_it_is_reported() -> None:
     assert [
         reason for reason, count in Counter(row[0] for row in rows()).items() if count > 1
     ] == []

@@ -57,7 +57,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert [told for target in links(page) if (told := problem(page, target))] == []
 
 
-def test_links_are_found_and_wrong_ones_are_told() -> None:
+def test_links_are_found_and_wrong_ones_are_reported() -> None:
     page = ROOT / "docs" / "operations.md"
     assert sum(1 for document in DOCUMENTS for _ in links(document)) > 100
     assert problem(page, "metrics.md#metrics-for-chosen-accounts-only") == ""

@@ -22,7 +22,7 @@ def test_the_navigation_names_every_page_once() -> None:
     assert sorted(named()) == sorted(PAGES)
 
 
-def test_what_the_repository_calls_readme_is_the_first_page() -> None:
+def test_the_readme_is_the_first_page() -> None:
     assert named()[0] == "index.md"
     assert PAGES["index.md"].startswith("# Moonshift\n")
 

@@ -20,11 +20,11 @@ def passed(reason: str, message: str) -> Conditions:
     return set_condition(decided, "Stalled", "True", reason, message, NOW)
 
 
-def test_a_condition_that_is_itself_again_after_a_pass_keeps_its_transition_time() -> None:
+def test_a_condition_that_returns_after_a_pass_keeps_its_transition_time() -> None:
     found = find_condition(settled_conditions(BEFORE, passed("Why", "another word")), "Stalled")
     assert found is not None
     assert (found.last_update_time, found.last_transition_time) == (NOW, EARLIER)
 
 
-def test_a_condition_that_says_the_same_after_a_pass_is_the_same() -> None:
+def test_a_condition_with_the_same_content_after_a_pass_is_the_same_object() -> None:
     assert settled_conditions(BEFORE, passed("Why", "because")) == BEFORE

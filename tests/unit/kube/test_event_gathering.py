@@ -74,7 +74,7 @@ def test_no_text_is_cut_to_make_room_for_another() -> None:
     assert "; ".join(texts(tuple(out))) == "; ".join(said)
 
 
-def test_memory_is_bounded_and_what_is_forgotten_is_told() -> None:
+def test_memory_is_bounded_and_forgotten_objects_are_reported() -> None:
     events = gathering()
     events.take(make_note("one", uid="oldest"), 0.0)
     events.take(make_note("two", uid="oldest"), 0.0)
@@ -101,7 +101,7 @@ class Counting(OrderedDict[tuple[str, str, str], Any]):
         return super().values()
 
 
-def test_what_is_due_is_found_without_a_look_at_objects_that_hold_nothing() -> None:
+def test_due_events_are_found_without_a_search_of_idle_objects() -> None:
     events = gathering()
     events._groups = counting = Counting()
     for number in range(OBJECTS):
@@ -114,7 +114,7 @@ def test_what_is_due_is_found_without_a_look_at_objects_that_hold_nothing() -> N
     assert counting.looked_at < 10
 
 
-def test_what_was_written_early_because_it_was_full_is_not_due_at_the_old_instant() -> None:
+def test_a_full_event_that_was_written_early_is_not_due_at_the_old_instant() -> None:
     events = gathering()
     events.take(make_note("one"), 0.0)
     events.take(make_note("two"), 1.0)

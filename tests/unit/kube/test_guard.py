@@ -100,7 +100,7 @@ async def test_nobody_is_let_in_while_the_api_server_is_away(world: World) -> No
     assert guard.problem is None
 
 
-async def test_who_was_let_in_stays_so_for_its_time_while_the_api_server_is_away(
+async def test_an_admitted_scraper_stays_admitted_for_its_time_without_the_api_server(
     world: World,
 ) -> None:
     guard = world.guard()
@@ -136,7 +136,7 @@ async def test_no_token_is_kept(world: World) -> None:
     assert b"good" not in b"".join(guard._known)
 
 
-def test_everything_but_a_yes_has_a_code_that_is_no_page() -> None:
+def test_every_refusal_has_an_error_code() -> None:
     assert {*CODES} == {*Verdict} - {Verdict.ALLOWED}
     assert all(code >= 400 for code in CODES.values())
 

@@ -84,7 +84,7 @@ def test_cluster_and_user_can_be_named_beside_the_context(tmp_path: Path) -> Non
         ((None, None, "nope"), "--user nope: .* it has: jane"),
     ],
 )
-def test_what_is_not_there_is_named_with_what_is(
+def test_a_missing_context_is_named_with_the_existing_ones(
     tmp_path: Path, wish: tuple[str | None, str | None, str | None], text: str
 ) -> None:
     config = read(str(write(tmp_path / "one", "x", "x")))

@@ -120,7 +120,7 @@ async def test_all_objects_written_must_be_seen() -> None:
 
 
 @virtual_time
-async def test_who_did_not_have_to_wait_is_not_requeued() -> None:
+async def test_a_key_that_did_not_wait_is_not_requeued() -> None:
     scene = Scene()
     scene.wrote("7")
     scene.store.put(view("7"))

@@ -100,7 +100,7 @@ def test_the_pinned_modules_are_of_the_release(release: KubernetesRelease) -> No
     assert f"k8s.io/apiserver {staged} h1:" in (build.SOURCES / release.sum_file).read_text()
 
 
-async def test_what_was_built_is_not_built_again(cache: Path) -> None:
+async def test_a_built_program_is_not_built_again(cache: Path) -> None:
     directory = cache / build.cache_key()
     fill(directory, *build.MULTICALL, "kwok")
     binaries = await build.ensure_built()
@@ -120,7 +120,7 @@ async def test_given_assets_come_first(
     assert binaries.kube_scheduler == cache / build.cache_key() / "kube-scheduler"
 
 
-def test_whether_something_has_to_be_built_is_known_before(
+def test_a_needed_build_is_known_in_advance(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert not build.is_built()

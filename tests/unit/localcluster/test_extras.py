@@ -82,7 +82,7 @@ async def test_program_and_kept_sources_appear_together_and_are_built_once(
     assert built[0].source("example.org/dependency", "one.yaml").read_text() == "1"
 
 
-def test_of_openkruises_installation_only_what_has_no_pods_is_taken() -> None:
+def test_only_objects_without_pods_are_taken_from_openkruises_installation() -> None:
     names = ("mcloneset.kb.io", "mpod.kb.io", "msidecarset.kb.io")
     hooks = [{"name": name} for name in names]
     taken = chosen(

@@ -28,7 +28,7 @@ def binaries() -> Binaries:
     return Binaries(**{n.replace("-", "_"): Path("/bin") / n for n in (*MULTICALL, "kwok")})
 
 
-def test_a_folder_that_cannot_be_made_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ClusterError, match=r"file/plane cannot be made \(Not a directory\)"):
         absolute(tmp_path / "file" / "plane")

@@ -31,7 +31,7 @@ def component(tmp_path: Path, *command: str, tied: bool = True, seconds: float =
 
 
 @pytest.mark.parametrize("tied", [True, False])
-async def test_its_environment_comes_on_top_of_the_starters(
+async def test_the_environment_of_a_process_extends_its_starters(
     tmp_path: Path, tied: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OURS", "kept")
@@ -55,7 +55,7 @@ async def test_killed_processes_are_gone_and_reaped(tmp_path: Path, tied: bool) 
     await sleeper.kill()
 
 
-async def test_a_restart_is_another_process_and_is_told(tmp_path: Path) -> None:
+async def test_a_restart_is_another_process_and_is_reported(tmp_path: Path) -> None:
     sleeper = component(tmp_path, "/bin/sleep", "60")
     told: list[int] = []
     sleeper.on_spawn = lambda: told.append(sleeper.pid)

@@ -42,7 +42,7 @@ def test_a_terminal_gets_a_bar() -> None:
         (60.0, 5, None, ""),
     ],
 )
-def test_what_is_left_is_said_in_time_once_enough_was_seen(
+def test_the_remaining_time_is_shown_once_enough_was_seen(
     seconds: float, done: float, total: float | None, words: str
 ) -> None:
     assert progress.time_left(seconds, done, total) == words

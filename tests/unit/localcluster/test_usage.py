@@ -19,7 +19,7 @@ def test_a_process_that_is_not_there_uses_nothing() -> None:
     assert start_time(2**22 + 1) is None
 
 
-async def test_children_count() -> None:
+async def test_the_memory_of_children_counts() -> None:
     script = "import subprocess; p = subprocess.Popen(['/bin/sleep', '60']); print('up', flush=True); p.wait()"
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE

@@ -106,7 +106,9 @@ async def test_parts_of_a_percent_where_weights_are_given_so(script_worker: Work
                      "no Ingress can say 0.5 % here: its weights are too small for parts of a percent", id="parts"),
     ],
 )  # fmt: skip
-async def test_refusals(script_worker: Worker, spec: str, step: dict[str, Any], text: str) -> None:
+async def test_inexpressible_steps_are_refused(
+    script_worker: Worker, spec: str, step: dict[str, Any], text: str
+) -> None:
     assert await refused(script_worker, KIND, spec, **{"params": AWS, **step}) == text
 
 

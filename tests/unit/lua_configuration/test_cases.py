@@ -26,14 +26,18 @@ CLASSES = sorted(FOLDER.glob("trafficrouting_ingress/*.lua"))
 
 
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
-async def test_the_script_gives_what_the_case_expects(script_worker: Worker, case: Case) -> None:
+async def test_the_script_gives_the_expected_answer_of_the_case(
+    script_worker: Worker, case: Case
+) -> None:
     answer = await script_worker.run(packaged(case.script), json.dumps(case.obj))
     assert answer.message == ""
     assert compared(json.loads(answer.result_json)) == case.expected
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=[case.name for case in REFUSED])
-async def test_the_script_refuses_what_the_case_says(script_worker: Worker, case: Case) -> None:
+async def test_the_script_refuses_the_steps_that_the_case_names(
+    script_worker: Worker, case: Case
+) -> None:
     answer = await script_worker.run(packaged(case.script), json.dumps(case.obj))
     assert case.refused in answer.message
 

@@ -16,11 +16,11 @@ EXAMPLES = [name for name in PAGES if name != "index.md"]
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_what_the_test_data_says(name: str) -> None:
+def test_a_page_agrees_with_the_test_data(name: str) -> None:
     assert (gateway_pages.FOLDER_OF_PAGES / name).read_text() == PAGES[name], "run: make generate"
 
 
-def test_there_is_no_page_besides() -> None:
+def test_other_paths_have_no_page() -> None:
     assert {path.name for path in gateway_pages.FOLDER_OF_PAGES.glob("*.md")} == set(PAGES)
 
 

@@ -13,7 +13,7 @@ ALL = answered_cases()
 
 
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
-def test_the_controller_accepts_what_a_case_expects(case: Case) -> None:
+def test_the_controller_accepts_the_expected_answer_of_every_case(case: Case) -> None:
     stable, canary = case.obj["stableService"], case.obj["canaryService"]
     identity = case.obj["object"]
     reference = Reference(

@@ -34,7 +34,9 @@ def weights_in(value: Any) -> list[list[float]]:
 
 @pytest.mark.parametrize("kind", [kind for kind in WEIGHTS if not kind.endswith(SMALL)])
 @pytest.mark.parametrize("weight", [0.5, 12.25, 33.3, 99.99])
-async def test_parts_of_a_percent(script_worker: Worker, kind: str, weight: float) -> None:
+async def test_parts_of_a_percent_are_divided_exactly(
+    script_worker: Worker, kind: str, weight: float
+) -> None:
     spec = await answered(script_worker, kind, ORIGINALS[kind], weight)
     (weights,) = weights_in(spec)
     assert weights[1] / sum(weights) == pytest.approx(weight / 100, abs=1e-6)
@@ -75,7 +77,7 @@ async def test_small_weights_are_multiplied_where_they_have_to(
     assert weights_in(found) == [expected]
 
 
-async def test_weights_with_a_limit_keep_it(script_worker: Worker) -> None:
+async def test_weights_stay_within_the_limit_of_their_kind(script_worker: Worker) -> None:
     spec = "{to: {kind: Service, name: web, weight: 3}, alternateBackends: [{kind: Service, name: o, weight: 1}]}"
     found = await answered(script_worker, "route.openshift.io/Route", spec, 20)
     assert weights_in(found)[0] == [60, 15, 25]
@@ -249,7 +251,7 @@ async def test_matches_win_unless_both_are_asked_for(script_worker: Worker, kind
         ),
     ],
 )
-async def test_declared_and_indirect_destinations(
+async def test_declared_and_indirect_destinations_are_found(
     script_worker: Worker, kind: str, spec: str, expected: str
 ) -> None:
     assert await answered(script_worker, kind, spec, 20) == flat(expected)
@@ -270,7 +272,7 @@ async def test_another_namespace_is_another_service(
     assert "points at Service web" in await refused(script_worker, kind, spec, 20)
 
 
-async def test_at_all_of_the_traffic_a_second_time(script_worker: Worker) -> None:
+async def test_a_full_share_is_kept_and_reduced_on_a_second_run(script_worker: Worker) -> None:
     spec = "rules: [{backendRefs: [{name: web, weight: 0}, {name: web-canary, weight: 100}]}]"
     for weight, expected in ((100, [0, 100]), (20, [80, 20])):
         found = await answered(script_worker, f"{GATEWAY}/HTTPRoute", spec, weight)

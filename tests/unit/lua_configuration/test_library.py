@@ -26,7 +26,7 @@ FILES = sorted(LIBRARY.glob("*.lua"))
 NAMES = [path.stem for path in FILES]
 
 
-def test_the_document_and_the_types_are_what_the_comments_say() -> None:
+def test_the_document_and_the_types_agree_with_the_comments() -> None:
     text = DOCUMENT.read_text()
     assert text == with_section(text), "docs/script-library.md is out of date: make generate"
     assert TYPES.read_text() == types(), (

@@ -87,7 +87,7 @@ BETA = header("x-user-group", "beta")
 
 
 @pytest.mark.parametrize("kind", LAYER4)
-async def test_what_knows_no_requests_cannot_match_them(script_worker: Worker, kind: str) -> None:
+async def test_kinds_below_http_cannot_match_requests(script_worker: Worker, kind: str) -> None:
     text = await refused(script_worker, kind, ORIGINALS[kind], matches=[BETA])
     assert text == (
         f"no {kind.rpartition('/')[2]} can match headers, query parameters, cookies, methods or "
@@ -96,7 +96,7 @@ async def test_what_knows_no_requests_cannot_match_them(script_worker: Worker, k
 
 
 @pytest.mark.parametrize("kind", LAYER4)
-async def test_what_knows_no_requests_cannot_change_them(script_worker: Worker, kind: str) -> None:
+async def test_kinds_below_http_cannot_change_requests(script_worker: Worker, kind: str) -> None:
     text = await refused(script_worker, kind, ORIGINALS[kind], 20, requestHeaderModifier=CHANGES)
     assert text == f"no {kind.rpartition('/')[2]} can change headers for one revision"
 
@@ -109,7 +109,9 @@ async def test_an_object_that_leads_elsewhere_is_refused(script_worker: Worker, 
 
 
 @pytest.mark.parametrize("kind", RULES)
-async def test_so_it_is_where_matches_are_asked_for(script_worker: Worker, kind: str) -> None:
+async def test_a_service_that_no_rule_names_is_refused_for_matches_too(
+    script_worker: Worker, kind: str
+) -> None:
     other: dict[str, Any] = {"stableService": "shop", "canaryService": "shop-canary"}
     text = await refused(script_worker, kind, ORIGINALS[kind], matches=[BETA], **other)
     assert text == f"no rule of this {kind.rpartition('/')[2]} points at Service shop"
@@ -300,7 +302,7 @@ LATER = [
 
 
 @pytest.mark.parametrize(("kind", "spec", "step", "text"), LATER)
-async def test_so_is_what_one_kind_cannot_say(
+async def test_a_step_that_one_kind_cannot_express_is_refused(
     script_worker: Worker, kind: str, spec: str, step: dict[str, Any], text: str
 ) -> None:
     assert await refused(script_worker, kind, spec, **step) == text

@@ -49,7 +49,7 @@ def test_no_part_stands_in_two_files() -> None:
             assert seen.setdefault(part, path) == path, f"{part} in {seen[part]} and in {path}"
 
 
-def test_the_table_of_capabilities_is_what_the_scripts_say() -> None:
+def test_the_table_of_capabilities_agrees_with_the_scripts() -> None:
     text = DOCUMENT.read_text()
     command = "python -m tests.unit.lua_configuration.capabilities --update"
     assert text == with_table(text), f"docs/gateways.md is out of date: {command}"

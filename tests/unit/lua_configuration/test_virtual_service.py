@@ -102,7 +102,7 @@ async def refusal(worker: Worker, spec: dict[str, Any], weight: int = -1, **more
         ),
     ],
 )
-async def test_weights(
+async def test_weights_become_shares_of_the_route(
     script_worker: Worker, route: list[Any], weight: int, expected: list[Any]
 ) -> None:
     assert await routed(script_worker, [{"route": route}], weight) == [{"route": expected}]
@@ -279,7 +279,7 @@ async def test_a_contradiction_gives_no_rule(script_worker: Worker) -> None:
         ),
     ],
 )
-async def test_what_cannot_be_expressed_is_an_error(
+async def test_a_match_that_istio_cannot_express_is_an_error(
     script_worker: Worker, http: list[Any], matches: list[Any], text: str
 ) -> None:
     assert await refusal(script_worker, {"http": http}, matches=matches) == text

@@ -25,7 +25,7 @@ def test_all_together_hold_no_more_than_there_is_room_for() -> None:
         assert carried.size == 11
 
 
-def test_who_holds_nothing_is_let_in_whatever_others_hold() -> None:
+def test_a_tenant_without_data_is_admitted_whatever_others_hold() -> None:
     carried = Carried(per_tenant=10, total=12)
     with carried.hold("a", 12), carried.hold("b", 11):
         assert carried.size == 23

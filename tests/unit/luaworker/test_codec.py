@@ -45,7 +45,7 @@ def _string(text: str) -> str:
 
 @given(VALUES)
 @settings(max_examples=150, deadline=None)
-def test_what_is_not_touched_comes_back_byte_for_byte(value: object) -> None:
+def test_untouched_values_come_back_byte_for_byte(value: object) -> None:
     document = compact({"value": value})
     assert result("return obj", document) == document
 
@@ -72,7 +72,7 @@ def test_any_value_comes_back_from_any_depth(value: object, layers: list[bool]) 
 
 @given(VALUES)
 @settings(max_examples=50, deadline=None)
-def test_moving_a_value_keeps_it(value: object) -> None:
+def test_a_moved_value_stays_the_same(value: object) -> None:
     found = result("return {moved = {obj.list}}", compact({"list": [value]}))
     if value is None:
         assert found == b'{"moved":[[null]]}'
@@ -151,7 +151,7 @@ def test_depth_100_goes_through_and_101_does_not() -> None:
     [b"", b"[1,]", b'{"a"}', b'{"a":1,}', b"[01]", b"truth", b'["\x01"]', b"[1] x", b'"\\x"', b"[1e]",
      b"[.5]", b"[+1]", b'"abc', b"[1 2]", b"1e999", b"\xff"],
 )  # fmt: skip
-def test_what_is_not_json_is_refused(document: bytes) -> None:
+def test_malformed_json_is_refused(document: bytes) -> None:
     answer = run("return {obj}", document)
     assert answer.code.name == "BAD_INPUT"
     assert answer.message.startswith(b"the object is not usable JSON: ")

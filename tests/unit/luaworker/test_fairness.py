@@ -101,7 +101,7 @@ async def test_a_full_queue_has_room_for_a_tenant_that_is_not_in_it() -> None:
     assert (queue.running, queue.waiting) == (0, 0)
 
 
-async def test_who_is_sent_away_while_giving_up_takes_no_place_along() -> None:
+async def test_a_caller_that_is_refused_while_giving_up_keeps_no_place() -> None:
     queue = FairQueue(running=1, per_tenant=1, limit=2)
     async with queue.place("x", 1):
         crowd = [asyncio.create_task(_hold(queue, "a")) for _ in range(2)]
@@ -116,7 +116,7 @@ async def test_who_is_sent_away_while_giving_up_takes_no_place_along() -> None:
         assert queue.running == 1
 
 
-async def test_who_gives_up_leaves_no_trace() -> None:
+async def test_a_caller_that_gives_up_leaves_no_trace() -> None:
     queue = FairQueue(running=1, per_tenant=1, limit=4)
     async with queue.place("a", 1):
         tasks = [asyncio.create_task(_hold(queue, tenant)) for tenant in "bbc"]

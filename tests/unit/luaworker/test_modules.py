@@ -49,14 +49,14 @@ def test_a_module_does_not_see_the_globals_that_a_script_makes() -> None:
     assert run("mine = 1 return curious.look()", modules=(curious,)).result == b"[true,true]"
 
 
-def test_what_the_library_refuses_is_told_with_the_scripts_line() -> None:
+def test_a_refusal_of_the_library_is_reported_with_the_scripts_line() -> None:
     answer = run("local x = 1\nx = rules.check(-1)\nreturn {}", modules=(REFUSE,))
     assert (answer.message, answer.line) == (b"s:2: no lane is that narrow", 2)
     assert answer.traceback.splitlines()[0] == b"library/rules:4: in function check"
     assert answer.traceback.splitlines()[1] == b"s:2: in main chunk"
 
 
-def test_what_goes_wrong_in_the_library_is_told_with_both_lines() -> None:
+def test_an_error_in_the_library_is_reported_with_both_lines() -> None:
     answer = run("\n\nrules.check(nil)\nreturn {}", modules=(REFUSE,))
     said = b"s:3: attempt to compare nil with number (in library/rules:3)"
     assert (answer.message, answer.line) == (said, 3)
@@ -64,12 +64,12 @@ def test_what_goes_wrong_in_the_library_is_told_with_both_lines() -> None:
     assert b"(in library/rules:3)" in answer.message
 
 
-def test_what_goes_wrong_in_a_function_handed_to_the_library_is_the_scripts_own() -> None:
+def test_an_error_in_a_function_passed_to_the_library_is_the_scripts_own() -> None:
     answer = run("rules.apply(function()\n  error('mine')\nend)\nreturn {}", modules=(REFUSE,))
     assert (answer.message, answer.line) == (b"s:2: mine", 2)
 
 
-def test_an_error_is_told_without_a_line_where_the_engine_forgot_it() -> None:
+def test_an_error_without_a_known_line_is_reported_without_a_line() -> None:
     answer = run("return rules.check(-1)", modules=(REFUSE,))
     assert answer.message == b"s: no lane is that narrow"
 

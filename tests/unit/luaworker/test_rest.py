@@ -31,7 +31,7 @@ async def looks(busy: int) -> Seen:
     return seen
 
 
-async def test_nothing_looks_any_more_once_nobody_called_for_a_while() -> None:
+async def test_the_looks_stop_after_a_while_without_calls() -> None:
     seen = await looks(0)
     assert seen.resting[-1]
     assert not any(seen.resting[:-1])
@@ -51,7 +51,7 @@ async def test_a_call_ends_the_rest_at_once() -> None:
     seen.rest.end()
 
 
-async def test_what_was_used_since_the_last_look_is_not_let_go() -> None:
+async def test_memory_used_since_the_last_look_is_not_released() -> None:
     loop, heard = asyncio.get_running_loop(), asyncio.Event()
     began, since = loop.time(), []
 
@@ -66,7 +66,7 @@ async def test_what_was_used_since_the_last_look_is_not_let_go() -> None:
     assert since == [True]
 
 
-async def test_nobody_rests_where_it_is_switched_off() -> None:
+async def test_no_child_rests_if_resting_is_switched_off() -> None:
     called: list[float] = []
     rest = Rest(0, called.append)
     rest.disturb()

@@ -37,7 +37,7 @@ MACHINES = pytest.mark.parametrize(
 
 
 @MACHINES
-def test_only_what_is_listed_is_allowed(program: bytes, machine: Architecture) -> None:
+def test_only_listed_system_calls_are_allowed(program: bytes, machine: Architecture) -> None:
     allowed = {n for n in range(1024) if decide(program, machine.audit, n) == ALLOW}
     assert allowed == set(machine.plain)
 
@@ -71,7 +71,9 @@ def test_other_architectures_are_refused(program: bytes, machine: Architecture) 
 
 
 @MACHINES
-def test_only_who_serves_again_may_set_timers(program: bytes, machine: Architecture) -> None:
+def test_only_a_child_that_serves_again_may_set_timers(
+    program: bytes, machine: Architecture
+) -> None:
     again = assemble(machine, timers=True)
     for number in machine.timers:
         assert decide(program, machine.audit, number) == KILL

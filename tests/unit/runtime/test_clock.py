@@ -68,7 +68,7 @@ def test_a_small_correction_is_taken_over_within_seconds() -> None:
     assert machine.wait(10).timestamp() == pytest.approx(machine.wall())
 
 
-def test_a_jump_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_jump_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     machine = Machine()
     machine.set_by = HOUR
     with caplog.at_level(logging.WARNING):

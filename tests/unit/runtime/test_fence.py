@@ -16,7 +16,7 @@ class Hand:
         return self.at
 
 
-def test_who_has_never_led_may_not_write() -> None:
+def test_a_process_that_never_led_may_not_write() -> None:
     with pytest.raises(LostLease, match="does not lead"):
         Fence(Hand()).check()
 

@@ -34,7 +34,7 @@ async def test_tokens_come_back_with_time_but_never_more_than_the_burst() -> Non
 
 
 @virtual_time
-async def test_who_gives_up_gives_the_token_back() -> None:
+async def test_a_caller_that_gives_up_returns_its_token() -> None:
     bucket = TokenBucket(rate=1, burst=1)
     await bucket.take()
     waiting = [asyncio.create_task(bucket.take()) for _ in range(5)]

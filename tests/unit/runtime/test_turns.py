@@ -6,7 +6,7 @@ from itertools import pairwise
 from controller.runtime.turns import Turns
 
 
-async def test_one_begins_in_a_turn_in_the_order_in_which_they_came() -> None:
+async def test_one_waiter_begins_in_each_turn_in_order_of_arrival() -> None:
     turns, begun = Turns(), list[int]()
 
     async def piece(number: int) -> None:
@@ -22,7 +22,7 @@ async def test_one_begins_in_a_turn_in_the_order_in_which_they_came() -> None:
     assert max(after - before for before, after in pairwise(counts)) == 1
 
 
-async def test_who_is_cancelled_before_or_after_the_turn_was_given_loses_nobody_elses() -> None:
+async def test_a_cancelled_waiter_loses_no_other_waiters_turn() -> None:
     turns = Turns()
     await turns.next()
     waiting = [asyncio.create_task(turns.next()) for _ in range(3)]
@@ -33,7 +33,7 @@ async def test_who_is_cancelled_before_or_after_the_turn_was_given_loses_nobody_
     await asyncio.wait_for(turns.next(), 5)
 
 
-async def test_who_comes_alone_does_not_wait() -> None:
+async def test_a_lone_caller_does_not_wait() -> None:
     turns = Turns()
     for _ in range(3):
         began = asyncio.ensure_future(turns.next())

@@ -169,7 +169,7 @@ async def test_urgency_is_for_one_turn_that_answers() -> None:
 
 
 @virtual_time
-async def test_who_takes_urgent_keys_only_is_not_woken_by_the_crowd() -> None:
+async def test_a_worker_for_urgent_keys_is_not_woken_by_other_keys() -> None:
     queue: WorkQueue[str] = WorkQueue()
     reserved = asyncio.create_task(queue.get(only_urgent=True))
     await asyncio.sleep(0)
@@ -192,7 +192,7 @@ async def test_keys_of_namespaces_that_others_work_on_are_not_urgent_either() ->
 
 
 @virtual_time
-async def test_what_arrives_during_a_turn_leads_to_exactly_one_more() -> None:
+async def test_a_change_during_a_turn_leads_to_exactly_one_more_turn() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a")
     key = await queue.get()

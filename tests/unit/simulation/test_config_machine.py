@@ -45,7 +45,7 @@ deeds = st.lists(
 
 
 @given(deeds)
-def test_whatever_is_changed_all_pods_end_with_what_is_written_and_it_is_kept(
+def test_after_any_change_all_pods_run_the_written_content_and_the_content_is_kept(
     done: list[Deed],
 ) -> None:
     world = tracking(watched=False, replicas=4, traffic=False)

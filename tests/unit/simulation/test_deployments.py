@@ -68,7 +68,7 @@ def test_held_pods_settle_at_surge_and_unavailable(
     assert sizes(batch(10, surge, unavailable)) == expected
 
 
-def test_a_admission_paused_template_makes_no_pod_and_an_unpause_by_hand_makes_one() -> None:
+def test_an_admission_paused_template_creates_no_pod_and_an_unpause_by_hand_creates_one() -> None:
     world = running()
     patch(world, template=template("v2"), paused=True, **hold(), **rolling_limits(1, 0))
     assert sizes(world) == (10, 0, 0)
@@ -181,7 +181,7 @@ def test_under_the_admission_pause_a_surplus_is_taken_off_by_share() -> None:
     assert sizes(world) == (6, 4, 0)
 
 
-def test_a_admission_pause_that_narrows_a_failed_native_roll_out_takes_stable_pods() -> None:
+def test_an_admission_pause_that_narrows_a_failed_native_rollout_takes_stable_pods() -> None:
     world = running()
     world.people.fail_pods(frozenset({revision_of(world, "v2")}))
     patch(world, template=template("v2"))

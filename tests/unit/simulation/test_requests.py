@@ -89,7 +89,9 @@ def test_a_release_of_five_steps_sends_exactly_these_requests(style: str) -> Non
 
 
 @pytest.mark.parametrize("style", ["canary", "partition"])
-def test_a_process_that_takes_over_in_mid_release_reads_the_stable_service_once(style: str) -> None:
+def test_a_process_that_takes_over_during_a_release_reads_the_stable_service_once(
+    style: str,
+) -> None:
     world = at_rest(style)
     asked = Asked(world.cluster.server)
     release(world)

@@ -30,5 +30,5 @@ CALLED = mentioned()
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_counts_or_measures_has_a_caller(method: str) -> None:
+def test_every_counting_function_has_a_caller(method: str) -> None:
     assert method in CALLED

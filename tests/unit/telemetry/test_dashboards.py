@@ -30,7 +30,7 @@ def queries(dashboard: Dashboard) -> list[str]:
 
 
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda dashboard: dashboard.name)
-def test_the_file_is_what_the_description_says(dashboard: Dashboard) -> None:
+def test_the_file_agrees_with_the_description(dashboard: Dashboard) -> None:
     text = (FOLDER / f"{dashboard.name}.json").read_text()
     assert text == written(dashboard), "run `make generate`"
     places = [panel["gridPos"] for panel in json.loads(text)["panels"]]

@@ -61,7 +61,7 @@ async def test_readiness_names_what_is_not_ready_and_liveness_does_not_care() ->
         assert (await fetched(session, port, "/readyz"))[0] == 200
 
 
-async def test_caches_are_told_to_who_asks_and_readiness_does_not_wait_for_them() -> None:
+async def test_the_state_of_caches_is_shown_and_readiness_does_not_wait_for_them() -> None:
     server = HealthServer("127.0.0.1:0", "0", Page())
     server.add_ready_check("webhooks", lambda: None)
     server.add_note("cache-pods", lambda: "Forbidden: you cannot list pods")
@@ -113,6 +113,6 @@ def test_addresses_are_read_as_go_writes_them(
 
 
 @pytest.mark.parametrize("address", ["8080", "host:", "host:http", ":99999"])
-def test_what_is_not_an_address_is_refused(address: str) -> None:
+def test_a_malformed_address_is_refused(address: str) -> None:
     with pytest.raises(BadConfiguration, match="is not an address"):
         parse_address(address)

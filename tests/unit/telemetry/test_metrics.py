@@ -137,7 +137,7 @@ def test_counters_of_a_namespace_that_gets_a_rollout_again_go_on() -> None:
     assert registry.get_sample_value("moonshift_rollouts_completed_total", labels) == 1
 
 
-def test_who_does_not_lead_forgets_no_counter() -> None:
+def test_a_process_that_does_not_lead_forgets_no_counter() -> None:
     metrics = Metrics()
     metrics.release_ended("shop", End.SUCCEEDED, 1)
     for _ in range(LOOKS + 1):

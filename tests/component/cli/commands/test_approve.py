@@ -102,7 +102,7 @@ async def test_wait_ends_when_the_controller_went_on(tmp_path: Path) -> None:
     )
 
 
-async def test_wait_says_when_the_approval_was_reset(tmp_path: Path) -> None:
+async def test_wait_reports_a_reset_approval(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout()) as api:
         api.after_patch[f"{ROLLOUTS}/web"] = pending("6")
         api.changes_to(make_rollout(version="7"))

@@ -79,7 +79,7 @@ async def test_a_template_that_kubernetes_has_dropped_is_taken_from_the_record(
     assert "-  - image: shop:2" in result.output.splitlines()
 
 
-async def test_what_is_kept_nowhere_is_said(tmp_path: Path) -> None:
+async def test_a_missing_template_is_reported(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout()) as api:
         recorded(api, record("web-1", "old1", "hash2"))
         result = await api.run("history", "web", "--diff")

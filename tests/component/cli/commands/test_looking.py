@@ -21,14 +21,14 @@ async def test_the_table_lists_what_is_there(tmp_path: Path) -> None:
     assert "WORKLOAD" in empty.output
 
 
-async def test_an_empty_namespace_is_said_on_standard_error(tmp_path: Path) -> None:
+async def test_an_empty_namespace_is_reported_on_standard_error(tmp_path: Path) -> None:
     async with cluster(tmp_path) as api:
         result = await api.run("get")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "No Rollouts in namespace default.\n"
 
 
-async def test_what_may_not_be_read_is_named_in_the_tree(tmp_path: Path) -> None:
+async def test_forbidden_kinds_are_named_in_the_tree(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout()) as api:
         denied = status(
             403,

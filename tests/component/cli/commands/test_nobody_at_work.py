@@ -27,7 +27,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kruise-rollout/leases"
         pytest.param("status web --timeout 50ms", 5, id="status in vain"),
     ],
 )
-async def test_it_is_said_when_no_controller_is_at_work(
+async def test_commands_report_that_no_controller_is_at_work(
     tmp_path: Path, line: str, code: int
 ) -> None:
     spec = {"leaseDurationSeconds": 15, "renewTime": "2026-05-04T12:00:00.000000Z"}
@@ -40,7 +40,7 @@ async def test_it_is_said_when_no_controller_is_at_work(
 
 
 @pytest.mark.parametrize("silent", [True, False])
-async def test_of_shards_the_lease_of_the_rollouts_namespace_is_judged(
+async def test_with_shards_the_lease_of_the_rollouts_namespace_is_judged(
     tmp_path: Path, silent: bool
 ) -> None:
     """Three controllers divide the namespaces: the other two still renew their Leases."""
@@ -92,7 +92,7 @@ def standing(**more: Any) -> dict[str, Any]:
     "line",
     ["get web", "why web", "describe web", "status web --no-watch", "status web --timeout 100ms"],
 )
-async def test_of_a_release_that_stands_still_who_may_not_read_the_lease_is_told_so(
+async def test_a_user_who_may_not_read_the_lease_is_told_so_when_a_release_stands_still(
     tmp_path: Path, line: str
 ) -> None:
     async with cluster(tmp_path, standing(state="StepUpgrade")) as api:
@@ -102,7 +102,7 @@ async def test_of_a_release_that_stands_still_who_may_not_read_the_lease_is_told
     assert "no controller" not in said
 
 
-async def test_an_approval_says_that_nobody_may_be_there_to_take_it_up(tmp_path: Path) -> None:
+async def test_an_approval_warns_that_no_controller_may_be_at_work(tmp_path: Path) -> None:
     taken = standing()
     taken["status"]["canaryStatus"]["currentStepState"] = "StepReady"
     async with cluster(tmp_path, standing()) as api:
@@ -132,7 +132,7 @@ async def test_a_status_that_waited_in_vain_says_so(tmp_path: Path) -> None:
         pytest.param(make_rollout(state="StepUpgrade"), id="nobody knows for how long"),
     ],
 )
-async def test_where_it_does_not_matter_the_lease_is_not_spoken_of(
+async def test_an_irrelevant_lease_is_not_mentioned(
     tmp_path: Path, rollout: dict[str, Any]
 ) -> None:
     async with cluster(tmp_path, rollout) as api:

@@ -38,7 +38,7 @@ async def test_promote_resumes_what_was_paused(tmp_path: Path) -> None:
     assert [body for _, _, body in api.patches] == [{"spec": {"strategy": {"paused": None}}}]
 
 
-async def test_what_does_not_wait_is_not_promoted(tmp_path: Path) -> None:
+async def test_a_release_that_does_not_wait_is_not_promoted(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
         working = await api.run("promote", "web")
         api.collections[ROLLOUTS] = [make_rollout(phase="Healthy", conditions=[SUCCEEDED])]
@@ -115,7 +115,7 @@ async def test_undo_after_a_release_says_that_it_starts_one(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("answer", "sent"), [("y\n", 1), ("n\n", 0)])
-async def test_on_a_terminal_it_asks_first(
+async def test_promote_asks_first_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, sent: int
 ) -> None:
     monkeypatch.setattr(undo, "is_terminal", lambda: True)
@@ -127,7 +127,7 @@ async def test_on_a_terminal_it_asks_first(
     assert ("nothing was changed" in result.stderr) == (not sent)
 
 
-async def test_on_a_terminal_yes_asks_nothing(
+async def test_promote_with_yes_asks_nothing_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(undo, "is_terminal", lambda: True)

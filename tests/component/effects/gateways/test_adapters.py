@@ -84,7 +84,7 @@ async def test_a_kind_is_addressed_as_it_is_served() -> None:
     assert await objects.scope(gone) is Scope.CLUSTER
 
 
-async def test_what_was_made_is_found_and_removed_by_kind() -> None:
+async def test_companion_objects_are_found_and_removed_by_kind() -> None:
     kube = Kube()
     kube.made = (b"{}",)
     objects = KubeGatewayObjects(kube, kube)

@@ -63,7 +63,7 @@ async def test_the_canary_ingress_is_made_followed_and_removed() -> None:
     assert await scene.restore() == Done()
 
 
-async def test_it_is_made_before_and_removed_after_the_object() -> None:
+async def test_a_companion_object_is_created_before_and_removed_after_the_object() -> None:
     scene = Scene()
     await scene.ensure()
     await scene.restore()
@@ -72,7 +72,7 @@ async def test_it_is_made_before_and_removed_after_the_object() -> None:
     ]  # fmt: skip
 
 
-async def test_what_somebody_changed_or_deleted_comes_back() -> None:
+async def test_a_changed_or_deleted_companion_object_comes_back() -> None:
     scene = Scene()
     await scene.ensure()
 
@@ -110,7 +110,7 @@ async def test_a_crash_between_the_two_writes_leaves_nothing_behind() -> None:
     assert scene.server.content("Ingress", "web") == scene.before
 
 
-async def test_it_is_removed_when_the_object_itself_is_gone() -> None:
+async def test_a_companion_object_is_removed_when_the_object_itself_is_gone() -> None:
     scene = Scene()
     await scene.ensure()
     del scene.server.objects["Ingress", "web"]
@@ -149,7 +149,7 @@ async def test_a_namesake_on_its_way_out_is_waited_for() -> None:
     assert await scene.restore() == Done(wrote=True)
 
 
-async def test_missing_rights_are_told() -> None:
+async def test_missing_rights_are_reported() -> None:
     scene = Scene()
     scene.server.forbidden.add(("create", "Ingress"))
     outcome = await scene.ensure()

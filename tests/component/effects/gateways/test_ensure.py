@@ -103,7 +103,7 @@ async def test_a_script_that_fails_leaves_every_object_as_it_is(
         ("SOMETHING_NEW", "failed (SOMETHING_NEW)", False),
     ],
 )
-async def test_what_stopped_a_script_is_said_in_words(
+async def test_the_limit_that_stopped_a_script_is_reported_in_words(
     scripts: Scripts, routes: GatewayRoutes, code: str, words: str, again: bool
 ) -> None:
     scripts.add("VirtualService", Refused(code, "details", json_path="$.spec"))
@@ -119,7 +119,7 @@ async def test_a_missing_script_names_both_places(scripts: Scripts, routes: Gate
     assert "neither packaged as X nor in key Y of ConfigMap Z" in refusal.message
 
 
-async def test_an_absent_worker_is_said_and_tried_again_soon(
+async def test_an_absent_worker_is_reported_and_tried_again_soon(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:
     scripts.available = False
@@ -204,7 +204,7 @@ async def test_a_kind_that_is_not_served_is_told_from_a_missing_object(
 
 
 @pytest.mark.parametrize("verb", ["get", "update"])
-async def test_a_missing_right_is_told_in_the_servers_words(
+async def test_a_missing_right_is_reported_in_the_servers_words(
     server: ObjectServer, routes: GatewayRoutes, verb: str
 ) -> None:
     server.forbidden.add((verb, "VirtualService"))
@@ -214,7 +214,7 @@ async def test_a_missing_right_is_told_in_the_servers_words(
         assert word in refusal.message
 
 
-async def test_what_the_server_does_not_accept_is_told(
+async def test_a_write_that_the_server_rejects_is_reported(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     server.invalid.add("VirtualService")
@@ -231,7 +231,7 @@ async def test_an_edit_in_between_writes_nothing_and_comes_back(
     assert server.objects[VS]["metadata"]["labels"] == {"by": "someone"}
 
 
-async def test_a_conflict_on_the_second_object_leaves_the_first_written_and_goes_on_later(
+async def test_a_conflict_on_the_second_object_keeps_the_first_write_and_is_retried(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     wanted = plan(BOTH)
@@ -329,7 +329,7 @@ async def test_a_rehearsal_refuses_what_the_step_would_be_refused_for(
     assert server.writes == []
 
 
-async def test_with_its_owner_it_is_forgotten_which_scripts_were_tried(
+async def test_the_record_of_tried_scripts_goes_with_its_rollout(
     server: ObjectServer, scripts: Scripts
 ) -> None:
     tried = Tried()

@@ -111,7 +111,7 @@ async def test_a_route_says_the_alternatives_that_it_can_and_no_other() -> None:
     assert await scene.routes.ensure(part) == Done(wrote=False)
 
 
-async def test_what_its_owner_changes_meanwhile_is_kept() -> None:
+async def test_the_owners_changes_during_the_release_are_kept() -> None:
     scene = Scene("VirtualService")
     await scene.routes.ensure(scene.matched())
     scene.server.edit(*VS, lambda obj: obj["spec"]["hosts"].append("new.example.com"))
@@ -123,7 +123,7 @@ async def test_what_its_owner_changes_meanwhile_is_kept() -> None:
     assert scene.server.spec(*VS)["http"] == rules()["http"]
 
 
-async def test_where_proxies_learn_of_services_from_it_the_canary_service_stays_named() -> None:
+async def test_an_announcing_kind_keeps_naming_the_canary_service() -> None:
     scene = Scene("VirtualService", "--@announce")
     await scene.routes.ensure(scene.matched())
     assert weights(scene.server) == [100, 0]

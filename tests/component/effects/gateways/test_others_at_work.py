@@ -19,7 +19,7 @@ from .world import ObjectServer, Scripts, plan, split
 # --- drift ----------------------------------------------------------------------------------------
 
 
-async def test_a_foreign_rule_added_mid_step_is_folded_in_and_led_too(
+async def test_a_foreign_rule_added_during_a_step_becomes_part_of_the_original_and_is_routed_too(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(ONE))
@@ -33,7 +33,7 @@ async def test_a_foreign_rule_added_mid_step_is_folded_in_and_led_too(
     assert not state(server).edited
 
 
-async def test_what_was_written_over_our_part_is_put_back(
+async def test_an_overwritten_part_of_ours_is_put_back(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(ONE))
@@ -63,7 +63,7 @@ async def test_a_manifest_applied_over_the_routes_is_put_back(
     assert weights(server) == [80, 20]
 
 
-async def test_what_cannot_be_told_apart_holds_the_release(
+async def test_a_change_that_cannot_be_separated_from_ours_holds_the_release(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(ONE))
@@ -160,7 +160,7 @@ def to_99(obj: Any) -> None:
     obj["spec"]["http"][-1]["route"][1]["weight"] = 99
 
 
-async def test_what_was_put_back_and_when_is_on_the_object(
+async def test_the_object_records_each_put_back_with_its_time(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(ONE))
@@ -181,7 +181,7 @@ async def test_what_was_put_back_and_when_is_on_the_object(
     assert (after.corrected_at, after.corrected_before) == (later, at)
 
 
-async def test_a_change_that_its_owner_wants_left_is_left(
+async def test_a_change_is_kept_if_its_owner_asks_for_that(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(ONE))
@@ -218,7 +218,7 @@ async def test_nothing_is_read_where_no_script_asks_for_an_announcement(
     assert server.writes == []
 
 
-async def test_an_announcement_that_fails_keeps_nobody_waiting(
+async def test_a_failed_announcement_delays_nothing(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:
     scripts.add("VirtualService", Refused("RUNTIME_ERROR", "no"), "--@announce")

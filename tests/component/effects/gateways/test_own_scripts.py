@@ -97,7 +97,7 @@ async def test_without_a_right_nothing_is_shown_to_the_script_and_nothing_is_wri
     assert scene.scripts.asked == []
 
 
-async def test_nobody_has_a_right_where_nobody_can_be_asked() -> None:
+async def test_without_an_authority_nobody_has_a_right() -> None:
     scene = Scene()
     alone = GatewayRoutes(scene.server, scene.scripts, scene.scripts)
     assert isinstance(await alone.ensure(plan(scene.refs)), Refusal)
@@ -128,7 +128,7 @@ async def test_one_account_without_a_right_stops_the_objects_of_all() -> None:
     assert scene.server.writes == []
 
 
-async def test_a_sibling_is_shown_to_a_script_whose_account_may_see_it() -> None:
+async def test_a_script_sees_a_sibling_only_if_its_account_may() -> None:
     scene = Scene()
     scene.scripts.add("VirtualService", split, "--@siblings networking.istio.io/DestinationRule")
     scene.refs = (own(VS), DR)
@@ -140,7 +140,7 @@ async def test_a_sibling_is_shown_to_a_script_whose_account_may_see_it() -> None
     assert await scene.ensure() == Done(wrote=True)
 
 
-async def test_an_object_beside_is_made_by_a_script_whose_account_may_make_it() -> None:
+async def test_a_script_creates_a_companion_object_only_if_its_account_may() -> None:
     scene = Scene()
 
     def beside(obj: Any) -> object:

@@ -82,7 +82,9 @@ async def test_the_documented_release_from_first_step_to_restore(client: ScriptC
     assert {key: server.content(*key) for key in (VS, DR)} == before
 
 
-async def test_the_line_of_a_broken_script_of_the_config_map_is_told(client: ScriptClient) -> None:
+async def test_the_line_of_a_broken_script_of_the_config_map_is_reported(
+    client: ScriptClient,
+) -> None:
     key = "lua.traffic.routing.Other.networking.istio.io"
     server, routes = world_with(client, {key: "local x = 1\nlocal = nil\nreturn obj.data"})
     server.put("Other", "o", {"a": 1})
@@ -94,7 +96,7 @@ async def test_the_line_of_a_broken_script_of_the_config_map_is_told(client: Scr
     assert outcome.message.count(key) == 1, "the engine's own place is not told beside ours"
 
 
-async def test_a_script_that_gives_up_is_told_in_its_own_words(client: ScriptClient) -> None:
+async def test_a_script_that_gives_up_is_reported_in_its_own_words(client: ScriptClient) -> None:
     server, routes = world_with(client, {})
     server.put("VirtualService", "o", {"http": [{"route": [{"destination": {"host": "x"}}]}]})
     outcome = await routes.ensure(plan(world.references(("VirtualService", "o"))))

@@ -38,7 +38,7 @@ async def test_each_record_says_how_deep_its_object_is(
     assert [state(server, reference).depth for reference in BOTH] == [0, 1]
 
 
-async def test_what_is_pointed_at_is_restored_by_itself_when_it_is_asked_for(
+async def test_an_object_that_another_one_names_is_restored_on_request(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(BOTH))
@@ -95,7 +95,9 @@ async def test_no_script_and_no_worker_is_needed(
     assert server.spec(*VS) == rules()
 
 
-async def test_what_others_changed_stays(server: ObjectServer, routes: GatewayRoutes) -> None:
+async def test_the_changes_of_others_survive_restoring(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
     await routes.ensure(plan(ONE))
 
     def meddle(edited: dict[str, Any]) -> None:
@@ -172,7 +174,7 @@ async def test_nothing_below_an_object_that_could_not_be_restored_is_restored(
     assert server.objects[VS]["metadata"]["labels"] == {"by": "x"}
 
 
-async def test_a_missing_right_is_told(server: ObjectServer, routes: GatewayRoutes) -> None:
+async def test_a_missing_right_is_reported(server: ObjectServer, routes: GatewayRoutes) -> None:
     await routes.ensure(plan(ONE))
     server.forbidden.add(("get", "VirtualService"))
     outcome = await routes.restore(ALL)

@@ -28,7 +28,7 @@ def test_a_missing_right_names_the_object_and_how_it_is_given() -> None:
         'admission webhook "freeze" denied the request: you cannot change routes now',
     ],
 )
-def test_nobody_is_sent_for_a_right_that_is_not_missing(message: str) -> None:
+def test_no_right_is_named_if_none_is_missing(message: str) -> None:
     assert unreadable(message, SUBJECT) == f"{SUBJECT}: {message}"
 
 

@@ -24,7 +24,7 @@ def test_number_scale_text_and_format_are_kept(written: str, found: GoQuantity) 
 
 
 @pytest.mark.parametrize("written", ["", "m", ".", "1.5Gi", "9Ei", "1x", "0.0000000001", "1" * 19])
-def test_nothing_is_said_of_a_quantity_that_is_none_or_that_go_keeps_as_a_big_decimal(
+def test_malformed_and_very_large_quantities_have_no_value(
     written: str,
 ) -> None:
     assert go_quantity(written) is None

@@ -67,7 +67,9 @@ def test_a_paused_step_may_be_approved() -> None:
         pytest.param(make_rollout(state=""), 1, "not led by Moonshift", id="another controller"),
     ],
 )
-def test_what_cannot_be_approved_is_said(rollout: Rollout, step: int | None, text: str) -> None:
+def test_a_release_that_cannot_be_approved_is_reported(
+    rollout: Rollout, step: int | None, text: str
+) -> None:
     assert text in not_approvable(rollout, step)
 
 
@@ -86,7 +88,9 @@ def test_a_stall_is_the_reason_given() -> None:
         ({}, False, "reset the approval"),
     ],
 )
-def test_the_controllers_answer_is_told(after: dict[str, Any], honoured: bool, text: str) -> None:
+def test_the_controllers_answer_is_reported(
+    after: dict[str, Any], honoured: bool, text: str
+) -> None:
     answer = answer_to(make_rollout(), make_rollout(**after))
     assert answer is not None
     assert answer.honoured is honoured
@@ -104,7 +108,7 @@ def test_an_approval_that_is_not_taken_up_yet_has_no_answer(after: dict[str, Any
     assert answer_to(make_rollout(), make_rollout(**after)) is None
 
 
-def test_a_deleted_rollout_is_told() -> None:
+def test_a_deleted_rollout_is_reported() -> None:
     answer = answer_to(make_rollout(), None)
     assert answer is not None
     assert not answer.honoured

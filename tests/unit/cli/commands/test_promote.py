@@ -28,7 +28,9 @@ HALF = [{"replicas": "20%"}, {"replicas": "50%"}]
         ),
     ],
 )
-def test_it_waits_until_the_last_step_is_done(rollout: Rollout, answer: bool | None) -> None:
+def test_a_full_promotion_waits_until_the_last_step_is_done(
+    rollout: Rollout, answer: bool | None
+) -> None:
     found = at_the_end(rollout, 3)
     assert found is answer
 
@@ -55,7 +57,7 @@ def test_a_last_step_that_waits_for_somebody_is_let_go_on() -> None:
         ),
     ],
 )
-def test_another_end_is_told(rollout: Rollout | None, text: str, code: ExitCode) -> None:
+def test_an_unexpected_end_is_reported(rollout: Rollout | None, text: str, code: ExitCode) -> None:
     found = at_the_end(rollout, 3)
     assert isinstance(found, Failure)
     assert (text in found.message, found.code) == (True, code)

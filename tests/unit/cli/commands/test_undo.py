@@ -30,7 +30,7 @@ def test_the_patch_holds_for_the_generation_that_was_looked_at() -> None:
     ]
 
 
-def test_why_nothing_can_be_undone_is_said() -> None:
+def test_a_refused_undo_gives_its_reason() -> None:
     nothing = make_rollout(stableRevision="", canary={"stableRevision": ""})
     old = raw(template("web:1"))
     assert "no stable revision" in str(stable_template(nothing, kept(old1=old)))

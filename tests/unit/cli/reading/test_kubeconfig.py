@@ -26,12 +26,14 @@ def test_the_current_contexts_namespace_is_the_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("context", [None, {"namespace": None}, {"namespace": ""}])
-def test_without_a_namespace_it_is_default(tmp_path: Path, context: dict[str, Any] | None) -> None:
+def test_without_a_namespace_the_default_one_is_used(
+    tmp_path: Path, context: dict[str, Any] | None
+) -> None:
     path = write(tmp_path / "one", "here", here=context)
     assert namespace_of(Source(kubeconfig=path)) == "default"
 
 
-def test_in_a_pod_it_is_the_pods_own(tmp_path: Path) -> None:
+def test_in_a_pod_the_namespace_is_the_pods_own(tmp_path: Path) -> None:
     (tmp_path / "namespace").write_text("shop\n")
     assert namespace_of(Source(service_account=str(tmp_path))) == "shop"
     assert namespace_of(Source(service_account=str(tmp_path / "none"))) == "default"

@@ -20,7 +20,7 @@ def lease(ago: float, duration: float = 15.0) -> LeaseRecord:
     )
 
 
-def test_a_lease_that_is_not_renewed_any_more_is_told_with_its_age() -> None:
+def test_a_lease_that_is_not_renewed_any_more_is_reported_with_its_age() -> None:
     text = abandoned(lease(600), NOW)
     assert "no controller is at work" in text
     assert "kruise-rollout/71ddec2c.kruise.io was renewed 10m ago" in text
@@ -36,7 +36,7 @@ def test_a_lease_that_is_not_renewed_any_more_is_told_with_its_age() -> None:
         pytest.param(lease(-40), id="another clock"),
     ],
 )
-def test_nothing_is_said_where_a_controller_may_be_at_work(known: LeaseRecord | None) -> None:
+def test_nothing_is_reported_where_a_controller_may_be_at_work(known: LeaseRecord | None) -> None:
     assert abandoned(known, NOW) == ""
 
 
@@ -51,7 +51,7 @@ def test_a_timed_pause_that_is_long_over_is_a_standstill_and_one_that_runs_is_no
     ]
 
 
-def test_a_change_that_nobody_has_looked_at_is_a_standstill_also_at_rest() -> None:
+def test_an_unobserved_change_is_a_standstill_also_at_rest() -> None:
     assert seems_to_stand_still(make_rollout(phase="Healthy", generation=2), NOW)
     assert seems_to_stand_still(make_rollout(phase=""), NOW)
     assert not seems_to_stand_still(make_rollout(phase="Healthy"), NOW)

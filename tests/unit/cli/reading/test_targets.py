@@ -39,7 +39,7 @@ def test_names_are_read(words: list[str], names: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "word", ["deployment/web", "rollouts.argoproj.io/web", "rollout/", "rollout/a/b"]
 )
-def test_what_is_no_rollout_is_refused(word: str) -> None:
+def test_a_target_that_is_no_rollout_is_refused(word: str) -> None:
     with pytest.raises(click.UsageError):
         rollout_names([word])
 

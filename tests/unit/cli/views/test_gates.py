@@ -64,7 +64,7 @@ def test_the_tree_shows_values_bounds_and_the_next_measurement() -> None:
     ]
 
 
-def test_why_says_it_too_and_what_is_overdue_is_measured_now() -> None:
+def test_why_reports_gates_too_and_an_overdue_measurement_is_due_now() -> None:
     late = {**ERRORS, "lastAt": ago(31)}
     text = plain(answer(view(run(metrics=[late])), NOW))
     assert "waits for the verdict of the metrics: errors: needs 340 more requests" in text

@@ -120,7 +120,7 @@ def test_a_workload_that_is_not_known_is_shown_by_the_status_alone() -> None:
     assert view.summary.workload == "CloneSet/web"
 
 
-def test_conditions_and_approvals_are_told() -> None:
+def test_conditions_and_approvals_are_reported() -> None:
     rollout = make_rollout(
         conditions=[{"type": "Ready", "status": "False", "lastTransitionTime": ago(5)}],
         approvals=[{"step": 1, "by": "jane", "at": ago(100)}],

@@ -26,7 +26,7 @@ SUMMARY = Summary(
 QUIET = RolloutView(SUMMARY)
 
 
-def test_what_merely_takes_its_time_is_no_problem() -> None:
+def test_a_slow_step_is_no_problem() -> None:
     pods = tuple(
         PodView(f"p{i}", False, because=why) for i, why in enumerate(("", "Pending", "not ready"))
     )
@@ -66,7 +66,7 @@ def test_a_changed_route_is_a_problem() -> None:
     assert said.startswith("HTTPRoute/web: somebody changed")
 
 
-def test_warnings_of_the_present_state_are_told_once_and_older_ones_not() -> None:
+def test_warnings_of_the_present_state_are_reported_once_and_older_ones_not() -> None:
     old = EventView("Warning", "Old", "long ago", NOW - timedelta(hours=1))
     new = [EventView("Warning", f"New{i}", "now", NOW + timedelta(seconds=i)) for i in range(5)]
     view = structs.replace(QUIET, events=(old, *new, new[-1]))
@@ -82,7 +82,7 @@ def test_programs_get_the_same_and_the_command() -> None:
     assert (found.command, found.problems) == ("moonshift resume web", problems_of(view))
 
 
-def test_one_sentence_is_told_once_whoever_says_it() -> None:
+def test_the_same_sentence_of_several_sources_is_shown_once() -> None:
     text = "Service shop/web does not exist"
     summary = structs.replace(SUMMARY, waits_for=f"ServiceNotFound: {text}", stalled=True)
     view = structs.replace(

@@ -97,7 +97,7 @@ MARKED = make_deployment(
         ),
     ],
 )
-def test_a_release_stands_somewhere(
+def test_the_stage_of_a_release_is_recognised(
     rollout: Rollout, workload: Deployment | None, stage: Stage, text: str
 ) -> None:
     found = progress_of(rollout, workload)

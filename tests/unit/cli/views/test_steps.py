@@ -31,7 +31,7 @@ from tests.unit.cli.builders import make_rollout
         ),
     ],
 )
-def test_traffic_is_told_in_words(step: dict[str, Any], text: str) -> None:
+def test_traffic_is_shown_in_words(step: dict[str, Any], text: str) -> None:
     assert traffic_text(msgspec.convert(step, Step)) == text
 
 

@@ -117,7 +117,7 @@ def test_a_step_without_routes_waits_for_the_old_share() -> None:
         {"state": "BeforeStepUpgrade"},
     ],
 )
-def test_the_grace_period_between_routes_and_the_objects_that_they_named_is_told(
+def test_the_grace_period_between_routes_and_the_objects_that_they_named_is_reported(
     parts: dict[str, Any],
 ) -> None:
     rollout = make_rollout(**parts, routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
@@ -178,6 +178,6 @@ def test_the_pause_of_a_step_does_not_end_by_the_clock_while_the_release_is_paus
     assert timers(make_situation(make_rollout(step=2, stateSince=ago(59.5), paused=True))) == ()
 
 
-def test_zero_replicas_are_said_in_words() -> None:
+def test_zero_replicas_are_shown_in_words() -> None:
     assert "scaled to zero" in SCALED_AWAY
     assert "scaled to zero" in waits_for(make_rollout(goal="ScaledAway"))

@@ -114,7 +114,7 @@ def test_the_link_that_krew_makes_runs_the_packages_of_the_archive(tmp_path: Pat
     assert done.stdout == f"json {tmp_path}/store/lib/controller/cli/main.py\n", done.stderr
 
 
-def test_a_python_that_the_archive_has_no_modules_for_is_told_in_words(tmp_path: Path) -> None:
+def test_a_python_that_the_archive_has_no_modules_for_is_reported_in_words(tmp_path: Path) -> None:
     done = run(installed(tmp_path, "9.8\n9.9"))
     assert done.returncode == 1
     assert "this archive needs one of 9.8, 9.9" in done.stderr

@@ -40,7 +40,7 @@ def test_an_account_is_asked_about_once() -> None:
     assert [one.account for one in accounts_of_rollout(None, several)] == ["router", "other"]
 
 
-def test_what_stays_as_it_was_is_not_asked_about() -> None:
+def test_an_unchanged_account_is_not_checked_again() -> None:
     before = raw(trafficRoutings=[entry(), {"service": "api", "ingress": {"name": "api"}}])
     assert accounts_of_rollout(before, edited(before, "spec", "strategy", "paused", to=True)) == ()
 
@@ -63,7 +63,7 @@ def test_a_reference_that_says_something_else_is_asked_about(after: JsonObject) 
     assert len(accounts_of_routing(routing(entry()), routing(after))) == 1
 
 
-def test_what_is_being_deleted_is_asked_about() -> None:
+def test_the_account_of_an_object_under_deletion_is_checked() -> None:
     going = edited(raw(trafficRoutings=[entry()]), "metadata", "deletionTimestamp", to="now")
     assert accounts_of_rollout(raw(), going) == (ROUTER,)
 
@@ -74,7 +74,7 @@ def test_both_strategies_count_though_one_alone_is_valid() -> None:
     assert [one.account for one in accounts_of_rollout(None, blue)] == ["router", "b"]
 
 
-def test_what_cannot_be_read_names_no_account() -> None:
+def test_an_unreadable_object_names_no_account() -> None:
     assert accounts_of_rollout(None, edited(raw(), "spec", "strategy", to={"paused": 1})) == ()
     assert accounts_of_rollout(None, {"apiVersion": "rollouts.kruise.io/v9"}) == ()
     assert accounts_of_routing(None, {"spec": {"objectRef": 1}}) == ()

@@ -52,7 +52,7 @@ def test_a_bare_manifest_is_held_and_its_values_are_the_owners() -> None:
     assert labels == {WORKLOAD_TYPE: "deployment", STABLE_REVISION: "h1"}
 
 
-def test_limits_are_the_steps_where_they_are_known() -> None:
+def test_known_limits_are_those_of_the_step() -> None:
     limits: JsonObject = {"maxSurge": 0, "maxUnavailable": "20%"}
     again = frozen_again(deployment("v2"), DEPLOYMENT, lost(limits=limits))
     assert child(again, "spec", "strategy", "rollingUpdate") == limits
@@ -103,7 +103,7 @@ def test_a_set_that_was_replaced_has_its_owners_strategy_recorded(
     assert strategy_of(again) == strategy_of(held(kind, own))
 
 
-def test_a_cloneset_beside_itself_is_held_by_min_ready_seconds_again() -> None:
+def test_a_blue_green_cloneset_is_held_by_min_ready_seconds_again() -> None:
     obj = changed(pod_set("v2"), ("spec", "minReadySeconds"), FREEZE_MIN_READY_SECONDS)
     kept = '{"release":"x","minReadySeconds":5,"strategy":{"maxUnavailable":1}}'
     again = frozen_again(bare(obj), WorkloadKind.CLONE_SET, lost(kept, beside=True))

@@ -33,7 +33,7 @@ def test_an_approval_is_noted(name: str) -> None:
     ("before", "after"),
     [("StepReady", "StepReady"), ("StepPaused", "StepPaused"), ("StepReady", "StepPaused")],
 )
-def test_nothing_else_is(before: str, after: str) -> None:
+def test_other_patches_are_no_approvals(before: str, after: str) -> None:
     assert note_approval(obj(before), obj(after), "alice", NOW) == Unchanged()
 
 
@@ -95,7 +95,7 @@ def test_every_index_that_is_moved_is_noted(
         assert (entry["step"], entry["to"], entry["by"]) == (3, target, "al")
 
 
-def test_the_list_is_that_of_the_object_as_it_was_whatever_the_request_says() -> None:
+def test_the_list_of_approvals_comes_from_the_old_object_and_not_from_the_request() -> None:
     honest = [{"step": 1, "by": "ann", "at": "2026-05-04T11:00:00Z"}]
     forged = [{"step": 1, "by": "ceo", "at": "2026-05-04T11:00:00Z"}]
     before = obj("StepPaused", approvals=honest)

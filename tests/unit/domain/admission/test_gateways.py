@@ -33,7 +33,7 @@ def test_a_share_is_refused_where_the_class_has_none() -> None:
     assert "steps[0].weight: Unsupported value" in told(to_v1alpha1(obj))
 
 
-def test_what_can_be_said_passes_and_matches_are_named() -> None:
+def test_a_step_that_gateways_can_express_passes_and_matches_are_named() -> None:
     match = {"headers": [{"name": "a", "value": "b"}]}
     good = raw(steps=[{"replicas": 1, "matches": [match]}], trafficRoutings=ROUTINGS)
     assert admit_rollout(None, good, (), headers=headers).findings == ()
@@ -72,7 +72,9 @@ def test_a_share_that_only_one_of_two_gateways_can_divide_is_refused() -> None:
     assert "cannot divide requests by weight" in told(obj)
 
 
-def test_a_match_is_refused_where_the_one_that_cannot_say_it_has_one_service_for_both() -> None:
+def test_a_match_is_refused_if_a_gateway_that_cannot_match_has_one_service_for_both_revisions() -> (
+    None
+):
     istio = [
         {"apiVersion": "networking.istio.io/v1", "kind": kind, "name": "web"}
         for kind in ("VirtualService", "DestinationRule")
@@ -89,7 +91,7 @@ def test_a_match_is_refused_where_the_one_that_cannot_say_it_has_one_service_for
     assert "DestinationRule/web cannot match paths" in verdict.message
 
 
-def test_blue_green_is_held_against_it_too() -> None:
+def test_blue_green_is_checked_against_gateways_too() -> None:
     plan = {"steps": [{"replicas": 1, "traffic": "0%"}], "trafficRoutings": ROUTINGS}
     obj = edited(raw(), "spec", "strategy", to={"blueGreen": plan})
     assert "spec.strategy.blueGreen.steps[0].traffic" in told(obj)
@@ -125,13 +127,13 @@ def test_a_share_that_changes_to_that_of_the_pods_is_a_warning(
     )
 
 
-def test_what_cannot_be_read_is_left_to_the_other_rules() -> None:
+def test_an_unreadable_object_is_left_to_the_other_rules() -> None:
     assert "strategy" in told(edited(raw(), "spec", "strategy", to={}))
     broken = raw(steps="x")
     assert admit_rollout(None, broken, (), headers=headers).findings
 
 
 @pytest.mark.parametrize("strategy", [{"canary": {"steps": 3}}, {}])
-def test_what_is_no_strategy_is_not_held_against_gateways(strategy: JsonObject) -> None:
+def test_an_object_without_a_strategy_is_not_checked_against_gateways(strategy: JsonObject) -> None:
     beta: JsonObject = {"spec": {"strategy": strategy}}
     assert validate_gateways(beta, beta, lambda reference: None) == GatewayVerdict()

@@ -101,7 +101,7 @@ def test_parameters_do_not_hide_what_is_named() -> None:
     assert "cannot divide requests by weight" in verdict.message
 
 
-def test_what_is_refused_or_left_as_it_is_names_nothing() -> None:
+def test_a_refused_or_unchanged_rollout_names_nothing() -> None:
     assert admit_rollout(None, raw(steps=[]), ()).named == ()
     assert admit_rollout(raw(), raw(), ()).named == ()
 
@@ -113,7 +113,7 @@ def test_only_workloads_that_are_known_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize("strategy", [{"canary": {"steps": 3}}, {}])
-def test_what_is_no_plan_names_nothing(strategy: JsonObject) -> None:
+def test_an_object_without_a_plan_names_nothing(strategy: JsonObject) -> None:
     beta = edited(raw(), "spec", "strategy", to=strategy)
     assert named_in(beta, beta) == ()
 
@@ -145,9 +145,7 @@ def test_steps_that_move_the_workloads_own_pods_and_divide_requests_are_named_wi
 OWN = {**CUSTOM, "scriptRef": {"name": "scripts", "serviceAccountName": "router"}}
 
 
-def test_of_a_script_of_the_namespace_the_config_map_and_the_account_are_named_and_no_object() -> (
-    None
-):
+def test_a_namespaces_script_names_its_config_map_and_account_and_no_gateway_object() -> None:
     entry = {"service": "web", "customNetworkRefs": [OWN]}
     place = "spec.strategy.canary.trafficRoutings[0]"
     assert named(raw(trafficRoutings=[entry])) == {

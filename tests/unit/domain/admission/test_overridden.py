@@ -59,13 +59,13 @@ def test_the_first_admission_of_a_release_says_nothing() -> None:
         ("strategy", {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3}}),
     ],
 )
-def test_what_is_kept_for_the_end_is_named(field: str, value: object) -> None:
+def test_fields_that_are_kept_for_the_end_are_named(field: str, value: object) -> None:
     old = held()
     (warning,) = said(old, changed(copy.deepcopy(old), ("spec", field), value))
     assert warning.startswith(f"Deployment web is under a release: spec.{field} as you wrote it")
 
 
-def test_a_manifest_applied_again_as_it_was_is_no_news() -> None:
+def test_an_unchanged_manifest_applied_again_causes_no_warning() -> None:
     old = held()
     again = copy.deepcopy(old)
     child(again)["spec"] = child(with_image(deployment("v1"), "v2"), "spec")

@@ -96,7 +96,7 @@ def test_a_template_change_is_held_and_marked(kind: WorkloadKind) -> None:
     assert record.strategy == own
 
 
-def test_what_ran_is_recorded() -> None:
+def test_the_running_revision_is_recorded() -> None:
     record = record_of(held())
     assert record is not None
     assert record.stable_revision == "web-r1"
@@ -128,7 +128,7 @@ def test_a_set_in_the_middle_of_another_update_has_no_certain_template() -> None
         ),
     ],
 )
-def test_what_is_no_release_passes(old: JsonObject, new: JsonObject) -> None:
+def test_an_update_without_a_release_passes(old: JsonObject, new: JsonObject) -> None:
     assert judged(old, new, STATEFUL) == Unchanged()
 
 
@@ -238,7 +238,7 @@ def test_a_set_at_rest_that_is_replaced_with_another_template_is_released(
     assert after == held(kind)
 
 
-def test_a_change_while_the_release_is_being_ended_follows_it_under_the_same_hold() -> None:
+def test_a_change_while_the_release_ends_stays_held_for_the_next_release() -> None:
     before = held()
     after = stored(before, with_image(before, "v3"), STATEFUL, rollout("Disabling"))
     assert strategy_of(after) == strategy_of(before)
@@ -316,7 +316,7 @@ def test_a_third_revision_is_held_from_the_start_and_no_pod_is_named_any_more() 
     assert record.min_ready_seconds == 5
 
 
-def test_what_the_owner_applies_mid_way_is_recorded_and_the_surge_stays() -> None:
+def test_the_owners_limits_are_recorded_during_a_release_and_the_surge_stays() -> None:
     before = held_beside()
     moved = changed(before, ("spec", "updateStrategy"), {**HELD, "maxSurge": 4})
     applied = changed(moved, ("spec", "updateStrategy"), {"maxUnavailable": 2})

@@ -114,7 +114,7 @@ def test_free_while_idle(phase: str, path: tuple[str, ...], value: object, what:
         (("spec", "strategy", "canary", "steps"), [{"replicas": 2}, {"replicas": "20%"}]),
     ],
 )
-def test_the_plan_may_be_edited_in_mid_release(path: tuple[str, ...], value: object) -> None:
+def test_the_plan_may_be_edited_during_a_release(path: tuple[str, ...], value: object) -> None:
     obj = raw("Progressing")
     assert not admit_rollout(obj, edited(obj, *path, to=value), ()).findings
 
@@ -221,7 +221,7 @@ def tracked(value: str) -> JsonObject:
     return edited(raw(), "metadata", "annotations", TRACK_CONFIG, to=value)
 
 
-def test_asking_for_tracking_without_the_flag_is_warned_of_and_accepted() -> None:
+def test_a_request_for_tracking_without_the_flag_is_accepted_with_a_warning() -> None:
     verdict = admit_rollout(raw(), tracked("true"), ())
     assert verdict.findings == ()
     assert "--track-config" in verdict.warnings[0]

@@ -60,7 +60,7 @@ def test_a_canary_service_is_protected_too() -> None:
         ),
     ],
 )
-def test_anything_else_passes(old: JsonObject, rollouts: list[Rollout]) -> None:
+def test_other_changes_of_a_service_pass(old: JsonObject, rollouts: list[Rollout]) -> None:
     assert admit_service(old, service(), rollouts) == Unchanged()
 
 

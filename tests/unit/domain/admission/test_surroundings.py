@@ -30,7 +30,7 @@ def said(workload: Seen, front: Seen) -> tuple[str, ...]:
     return tuple(remark.text for remark in remarks((WORKLOAD, FRONT), seen, "shop"))
 
 
-def test_what_does_not_exist_is_said_with_its_field() -> None:
+def test_an_absent_object_is_reported_with_its_field() -> None:
     way_out = "create it, or correct the reference; no release begins without it"
     assert said(Absent(), Absent()) == (
         f"spec.workloadRef: Deployment shop/web does not exist: {way_out}",
@@ -39,7 +39,7 @@ def test_what_does_not_exist_is_said_with_its_field() -> None:
 
 
 @pytest.mark.parametrize("unknown", [Unknown(), There()])
-def test_what_is_not_known_is_not_spoken_of(unknown: Seen) -> None:
+def test_an_unknown_state_causes_no_warning(unknown: Seen) -> None:
     assert said(unknown, unknown) == ()
     assert said(unknown, service(selector={"app": "elsewhere"})) == ()
     assert remarks((WORKLOAD,), {}, "shop") == ()
@@ -48,7 +48,7 @@ def test_what_is_not_known_is_not_spoken_of(unknown: Seen) -> None:
 @pytest.mark.parametrize(
     "spec", [{}, {"type": "ExternalName"}, {"selector": {"app": "web"}, "cluster_ip": "None"}]
 )
-def test_a_service_that_cannot_lead_is_told_in_the_words_of_the_release(
+def test_a_service_that_cannot_lead_is_reported_in_the_words_of_the_release(
     spec: dict[str, object],
 ) -> None:
     found = service(**spec)
@@ -56,7 +56,7 @@ def test_a_service_that_cannot_lead_is_told_in_the_words_of_the_release(
 
 
 @pytest.mark.parametrize("wrong", [{"app": "shop"}, {"app": "web", "zone": "a"}])
-def test_a_selector_that_matches_no_pod_is_said(wrong: dict[str, str]) -> None:
+def test_a_selector_that_matches_no_pod_is_reported(wrong: dict[str, str]) -> None:
     selector = ",".join(f"{key}={value}" for key, value in sorted(wrong.items()))
     (text,) = said(PODS, service(selector=wrong))
     assert text == (

@@ -54,7 +54,7 @@ def test_the_type_of_a_daemon_sets_strategy_is_its_owners(
     assert child(taken, "spec", "updateStrategy") == strategy
 
 
-def test_a_clone_set_beside_itself_has_its_owners_limits_in_the_record() -> None:
+def test_a_blue_green_clonesets_record_has_the_owners_limits() -> None:
     live: JsonObject = {"maxSurge": "50%", "maxUnavailable": 0, "paused": False, "partition": 0}
     kept = {names.ORIGINAL_STRATEGY: '{"maxUnavailable":"20%","minReadySeconds":4}'}
     obj = workload({"updateStrategy": live, "minReadySeconds": 2147483646}, kept)

@@ -40,7 +40,7 @@ def test_a_match_that_the_class_cannot_say_is_refused_with_its_field() -> None:
     assert told.endswith("cannot match paths")
 
 
-def test_what_can_be_said_passes() -> None:
+def test_a_step_that_gateways_can_express_passes() -> None:
     verdict = admit_traffic_routing(None, lane({"matches": [MATCH]}), headers)
     assert (verdict.findings, verdict.warnings) == ((), ())
 
@@ -58,13 +58,13 @@ def test_an_update_that_leaves_the_spec_as_it_is_passes() -> None:
     assert admit_traffic_routing(lane({"matches": [MATCH]}), new, headers).message == REFUSED
 
 
-def test_what_is_being_deleted_passes() -> None:
+def test_an_object_under_deletion_passes() -> None:
     going = changed(lane({"weight": 20}), ("metadata", "deletionTimestamp"), "2026-01-01T00:00:00Z")
     assert admit_traffic_routing(None, going, headers).findings == ()
 
 
 @pytest.mark.parametrize("strategy", [{"weight": "a"}, 1])
-def test_what_no_schema_lets_through_is_left_to_the_schema(strategy: object) -> None:
+def test_violations_of_the_schema_are_left_to_the_schema(strategy: object) -> None:
     assert admit_traffic_routing(None, lane(strategy), headers).findings == ()
 
 

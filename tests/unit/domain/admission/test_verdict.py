@@ -48,7 +48,7 @@ def test_the_patch_leads_there(before: object, after: object) -> None:
 
 
 @given(VALUES)
-def test_nothing_to_say_is_an_empty_patch(value: object) -> None:
+def test_no_change_is_an_empty_patch(value: object) -> None:
     assert json_patch(value, copy.deepcopy(value)) == ()
 
 

@@ -106,7 +106,7 @@ def test_the_release_is_identified_by_what_was_asked_for() -> None:
         ),
     ],
 )
-def test_what_is_no_release_passes(
+def test_an_update_without_a_release_passes(
     old: JsonObject, new: JsonObject, replica_sets: tuple[ReplicaSet, ...]
 ) -> None:
     assert judged(old, new, replica_sets) == Unchanged()

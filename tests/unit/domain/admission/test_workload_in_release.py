@@ -44,7 +44,7 @@ def test_a_manifest_applied_again_changes_nothing() -> None:
     assert record_of(new) == record_of(old)
 
 
-def test_what_the_owner_writes_in_mid_release_is_recorded() -> None:
+def test_the_owners_values_are_recorded_during_a_release() -> None:
     old = held()
     wanted = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3, "maxUnavailable": 0}}
     applied = set_in(old, "spec", "strategy", to=wanted)
@@ -73,7 +73,9 @@ def test_an_untouched_update_passes_untouched() -> None:
     assert judged(old, set_in(old, "metadata", "annotations", "theirs", to="x"), TWO) == Unchanged()
 
 
-def test_a_template_changed_under_the_same_rollout_id_is_admission_paused_in_mid_release() -> None:
+def test_a_template_changed_under_the_same_rollout_id_is_admission_paused_during_a_release() -> (
+    None
+):
     old = set_in(held(), "metadata", "annotations", ROLLOUT_ID, to="a")
     assert annotation(stored(old, with_image(old, "v3"), TWO), ADMISSION_PAUSE)
 
@@ -94,7 +96,7 @@ def test_a_release_that_is_being_ended_is_not_admission_paused_again() -> None:
     assert record_of(new) == record_of(old)
 
 
-def test_strategy_recreate_in_mid_release_is_recorded_but_a_new_template_with_it_is_refused() -> (
+def test_strategy_recreate_during_a_release_is_recorded_but_with_a_new_template_it_is_refused() -> (
     None
 ):
     old = held()

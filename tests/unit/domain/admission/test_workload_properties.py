@@ -69,7 +69,7 @@ def admitted(
         max_size=5,
     ),
 )
-def test_writes_in_mid_release(
+def test_writes_of_owners_during_a_release_are_kept(
     first: JsonObject, writes: list[tuple[JsonObject, str, str, bool]]
 ) -> None:
     under = rollout()

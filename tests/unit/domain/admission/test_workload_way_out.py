@@ -86,7 +86,7 @@ def test_a_manifest_that_replaces_the_workload_changes_nothing_but_its_owners_va
     assert child(new, "spec") == child(old, "spec")
 
 
-def test_replacing_a_admission_paused_workload_leaves_it_admission_paused() -> None:
+def test_replacing_an_admission_paused_workload_keeps_the_pause() -> None:
     old = stored(deployment(), deployment("v2"))
     new = stored(old, replaced("v2"))
     assert child(new, "spec") == child(old, "spec")

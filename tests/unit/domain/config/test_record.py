@@ -18,7 +18,7 @@ def seen(*digests: tuple[str, str]) -> ConfigWatched:
     )
 
 
-def test_what_is_tracked_from_now_on_or_no_longer_is_no_change() -> None:
+def test_an_object_that_begins_or_ends_to_be_tracked_is_no_change() -> None:
     pair = pair_of("t", seen(("a", "1"), ("b", "1")))
     assert agrees(pair, seen(("a", "1")))
     assert agrees(pair, seen(("a", "1"), ("b", "1"), ("c", "1")))
@@ -31,7 +31,7 @@ def test_the_record_at_rest_follows_what_is_tracked_and_keeps_what_was_released(
     assert now.stable == ConfigPair("t", "", {"ConfigMap/a": "1", "ConfigMap/c": "1"})
 
 
-def test_nothing_is_kept_of_a_revision_that_nobody_knows_or_that_is_being_gone_back_from() -> None:
+def test_no_content_is_kept_of_an_unknown_revision_or_of_one_under_rollback() -> None:
     record = TrackedConfig(pair_of("t", seen(("a", "1"))))
     assert to_keep(TrackedConfig(), seen(("a", "1"))) == ()
     assert to_keep(structs.replace(record, update=ConfigPair("u")), seen(("a", "1"))) == ()

@@ -77,7 +77,7 @@ def test_each_object_is_named_once_and_in_order() -> None:
     assert [str(found) for found in found_in(spec)] == ["ConfigMap/a", "ConfigMap/b", "Secret/a"]
 
 
-def test_what_names_nothing_is_no_reference() -> None:
+def test_an_empty_name_is_no_reference() -> None:
     spec = {
         **container(env=[{"name": "A", "value": "1"}], envFrom=[{"configMapRef": {}}]),
         "imagePullSecrets": [{"name": "registry"}],

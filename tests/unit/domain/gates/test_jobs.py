@@ -89,7 +89,7 @@ def test_the_end_is_told_by_the_conditions() -> None:
     assert jobs.ended(JobStatus((failed,))) == Ended(False, "BackoffLimitExceeded", words)
 
 
-def test_texts_of_a_job_are_filled_and_an_unknown_word_is_told() -> None:
+def test_texts_of_a_job_are_filled_and_an_unknown_word_is_reported() -> None:
     one = metric(template={"args": ["--url", "http://{{ canary.service }}/"], "n": 2, "x": None})
     found = filled(one, {"canary.service": "web-canary"})
     assert isinstance(found, Metric)

@@ -63,7 +63,9 @@ def after(*values: float | str | None, metric: Metric = METRIC, endless: bool = 
         ((NONE, GOOD) * 4, Verdict.PASSED),
     ],
 )
-def test_limits_are_what_they_say(values: tuple[float | str | None, ...], verdict: Verdict) -> None:
+def test_limits_have_their_documented_effect(
+    values: tuple[float | str | None, ...], verdict: Verdict
+) -> None:
     assert after(*values).verdict == verdict
 
 

@@ -53,7 +53,7 @@ def test_a_value_is_good_within_its_bounds(
 @pytest.mark.parametrize(
     ("value", "says"), [(0.5, Reading.GOOD), (2.0, Reading.UNCLEAR), (6.0, Reading.BAD)]
 )
-def test_between_success_and_failure_it_is_unclear(value: float, says: Reading) -> None:
+def test_a_value_between_success_and_failure_is_inconclusive(value: float, says: Reading) -> None:
     metric = Metric(name="latency", success=Bounds(max=1), failure=Bounds(min=5))
     assert read(metric, measured(value)).reading is says
 

@@ -73,7 +73,7 @@ def test_a_value_of_a_secret_is_a_place_and_not_the_value() -> None:
     }
 
 
-def test_whoever_annotates_the_workload_names_no_secret() -> None:
+def test_an_annotation_of_the_workload_cannot_name_a_secret() -> None:
     workload = ObjectMeta(annotations={"slo": "{{ secret metrics/tenant }}"})
     argument = Argument("x", value_from=ArgumentSource(annotation="slo"))
     found = resolved(of_template(), {REF: template(argument)}, workload)
@@ -122,7 +122,7 @@ def test_a_template_that_is_not_there_measures_nothing(
     assert "AnalysisTemplate shared" in refused.message
 
 
-def test_two_metrics_of_one_name_are_told() -> None:
+def test_two_metrics_of_one_name_are_reported() -> None:
     both = Analysis(templates=(REF,), metrics=(ERRORS,))
     refused = resolved(both, {REF: template()}, WORKLOAD)
     assert isinstance(refused, Refusal)

@@ -18,7 +18,7 @@ def answer(number: int, value: float = 0.0, gate: str = gate_name(RUN)) -> Answe
     return Answer(gate, "errors", number, Measurement(NOW, value=value))
 
 
-def test_what_is_due_is_asked_with_its_number() -> None:
+def test_a_due_measurement_is_requested_with_its_number() -> None:
     found = look(Analysis(), RUN, ASKED, (), NOW)
     assert [(one.gate, one.number) for one in found.actions] == [(gate_name(RUN), 1)]
     again = look(Analysis(), found.run, ASKED, (), NOW)

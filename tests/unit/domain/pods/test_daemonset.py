@@ -41,7 +41,7 @@ def old(*kinds: str) -> list[Pod]:
         (2, 0, 5, "UUR", 2),
     ],
 )
-def test_so_many_old_pods_may_go(
+def test_the_number_of_removable_old_pods_follows_from_the_limit(
     need: int, unready: int, limit: int, pods: str, count: int
 ) -> None:
     new = [make_pod(f"new-{number}", revision="v2") for number in range(unready)]

@@ -22,5 +22,5 @@ def test_the_behavior_of_a_paused_autoscaler_is_not_taken_for_its_owners(saved: 
     assert hpa.original(autoscaler(hpa.STILL, saved)) == saved
 
 
-def test_no_behavior_is_kept_as_none() -> None:
+def test_an_absent_behavior_is_recorded_as_absent() -> None:
     assert hpa.original(autoscaler(None)) == "null"

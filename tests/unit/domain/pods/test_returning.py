@@ -51,7 +51,7 @@ def names_of(pods: tuple[Pod, ...]) -> list[str]:
     return [pod.metadata.name for pod in pods]
 
 
-def test_pods_stayed_when_they_are_marked_for_this_release() -> None:
+def test_pods_with_the_mark_of_this_release_count_as_kept() -> None:
     assert names_of(stayed([marked("a"), make_pod("b")], "r")) == ["a"]
     assert stayed([marked("a")], "another") == ()
 

@@ -109,7 +109,7 @@ def test_a_workload_of_nothing_has_rolling_limits_of_nothing() -> None:
         pytest.param("20%", 3, False, id="an integer maxUnavailable is another thing"),
     ],
 )
-def test_what_is_written_is_recognised(
+def test_written_limits_are_recognised(
     surge: str | int, unavailable: str | int, same: bool
 ) -> None:
     deployment = make_deployment(max_surge=surge, max_unavailable=unavailable)
@@ -275,7 +275,7 @@ TWENTY_FIVE = Limits(3, 2)
         ),
     ],
 )
-def test_the_next_move(
+def test_the_next_limits_follow_from_the_present_ones(
     current: RollingLimits,
     wanted: int,
     ready: int,

@@ -28,14 +28,14 @@ def written_as(rolling_limits: RollingLimits, replicas: int) -> Deployment:
     return structs.replace(PLAIN, spec=spec)
 
 
-def test_what_was_read_is_written_as_it_was() -> None:
+def test_limits_are_written_as_they_were_read() -> None:
     for replicas in SIZES:
         for unavailable in range(1, replicas + 1):
             read = read_rolling_limits(written_as(RollingLimits(0, unavailable), replicas))
             assert read_rolling_limits(written_as(read, replicas)) == read
 
 
-def test_more_to_give_back_is_never_written_as_less() -> None:
+def test_a_larger_share_to_return_is_never_written_as_a_smaller_one() -> None:
     for replicas in SIZES:
         given = [
             read_rolling_limits(written_as(RollingLimits(0, u), replicas)).unavailable
@@ -45,7 +45,7 @@ def test_more_to_give_back_is_never_written_as_less() -> None:
         assert given[-1] == replicas
 
 
-def test_what_no_percentage_can_say_counts_as_restored() -> None:
+def test_limits_that_no_percentage_can_express_count_as_restored() -> None:
     assert read_rolling_limits(written_as(RollingLimits(0, 2), 150)) == RollingLimits(1, 1)
     assert planned_rolling_limits(written_as(RollingLimits(0, 2), 150)) == RollingLimits(0, 2)
     assert planned_rolling_limits(written_as(RollingLimits(38, 2), 150)) != RollingLimits(0, 40)

@@ -84,18 +84,18 @@ def test_revisions_come_in_their_order_and_unknown_ones_last() -> None:
         (None, None, ("web-a", "hash-a")),
     ],
 )
-def test_what_ran_before_is_told_by_the_record_the_status_or_the_pods(
+def test_the_previous_revision_is_known_from_the_record_the_status_or_the_pods(
     record: OwnersRecord | None, status: PodSetStatus | None, stable: tuple[str, str]
 ) -> None:
     assert stable_of_set(seen(status, "web-a", "web-b"), record) == stable
 
 
-def test_a_set_without_pods_and_without_a_word_has_no_stable_revision() -> None:
+def test_a_set_without_pods_and_without_a_record_has_no_stable_revision() -> None:
     assert stable_of_set(seen(), None) == ("", "")
     assert template_of(seen(), "") == ""
 
 
-def test_of_a_controller_revision_only_the_identity_of_its_template_is_kept() -> None:
+def test_only_the_identity_of_its_template_is_kept_of_a_controller_revision() -> None:
     data = {"spec": {"template": {**msgspec.json.decode(template()), "$patch": "replace"}}}
     tree = {
         "metadata": {"name": "web-a", "annotations": {"big": "thing"}},

@@ -76,7 +76,9 @@ CRASHED = ContainerState(terminated=Terminated("Error", "", 1))
         (waiting("InvalidImageName"), "InvalidImageName", "container app: InvalidImageName"),
     ],
 )
-def test_what_a_container_waits_for_is_told(found: ContainerStatus, reason: str, text: str) -> None:
+def test_the_reason_of_a_waiting_container_is_reported(
+    found: ContainerStatus, reason: str, text: str
+) -> None:
     trouble = of_pods((pod(found),))
     assert trouble is not None
     assert (trouble.reason, trouble.text, trouble.pod, trouble.since) == (
@@ -129,7 +131,7 @@ def test_a_pod_that_has_failed_says_why() -> None:
     assert (bare.reason, bare.text) == ("PodFailed", "the pod has failed")
 
 
-def test_of_many_pods_the_one_that_has_its_trouble_longest_is_told() -> None:
+def test_the_pod_with_the_oldest_trouble_is_reported() -> None:
     late = StatusCondition("Ready", "False", last_transition_time=NOW + timedelta(seconds=9))
     pods = (
         pod(waiting("CreateContainerError"), name="web-00", conditions=(late,)),

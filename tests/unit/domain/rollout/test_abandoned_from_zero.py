@@ -115,7 +115,7 @@ def test_a_template_that_came_at_zero_is_released_over_what_was_stable(
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 10])
-def test_what_serves_goes_when_stable_pods_are_ready(replicas: int) -> None:
+def test_serving_pods_are_removed_only_after_stable_pods_are_ready(replicas: int) -> None:
     """The unapproved pods are the only ones that answer: at no instant does nobody."""
     world = at_step_1("partition", replicas)
     resized_unseen(world, 0, replicas)
@@ -140,7 +140,7 @@ def test_one_pod_is_replaced_by_a_third_revision_over_the_stable_one() -> None:
 
 
 @pytest.mark.parametrize("replicas", [1, 10])
-def test_its_own_controller_may_be_behind_when_stable_pods_return(replicas: int) -> None:
+def test_stable_pods_return_although_the_workloads_controller_lags(replicas: int) -> None:
     """A size that it did not see has no mark of its own: it would take it for a scale event for ever."""
     world = at_step_1("partition", 10)
     resized_unseen(world, 0, replicas)
@@ -151,7 +151,7 @@ def test_its_own_controller_may_be_behind_when_stable_pods_return(replicas: int)
     assert ours_of(world).stable_revision == revision_of(world, "v1")
 
 
-def test_where_there_is_no_room_beside_one_pod_it_makes_way() -> None:
+def test_a_single_pod_makes_way_if_no_second_pod_is_allowed() -> None:
     """v3 was admitted over two versions, so the limits are those of the step: no surge."""
     world = at_step_1("partition", 10)
     release(world, "v3")
@@ -202,7 +202,7 @@ def test_under_blue_green_no_step_takes_the_stable_pods() -> None:
     assert ours_of(world).stable_revision == revision_of(world, "v1")
 
 
-def test_what_a_step_gave_everything_is_what_the_next_one_is_released_over() -> None:
+def test_a_revision_that_took_all_pods_becomes_the_stable_one_of_the_next_release() -> None:
     """People let it have all pods and all requests, so the old version would have to be grown from nothing."""
     world = at_step_1("partition", 10, (*PLAN, *make_steps("100%"), *make_steps("100%")))
     approve(world)

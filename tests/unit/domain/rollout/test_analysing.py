@@ -170,7 +170,7 @@ def test_a_rollback_takes_the_template_that_the_release_has_kept() -> None:
     assert sizes_of(world) == {"v1": 10}
 
 
-def test_no_data_holds_and_says_so() -> None:
+def test_missing_data_holds_the_step_and_is_reported() -> None:
     world = released(gated())
     wait(world, 600)
     assert state(world) == (1, StepState.STEP_METRICS_ANALYSIS)
@@ -193,7 +193,7 @@ def test_a_gate_without_a_verdict_in_its_time_holds() -> None:
         (OnInconclusive.FAIL, (1, StepState.STEP_PAUSED)),
     ],
 )
-def test_what_an_inconclusive_gate_means_is_the_owners_to_say(
+def test_the_owner_decides_the_meaning_of_an_inconclusive_gate(
     told: OnInconclusive, ends: tuple[int, str]
 ) -> None:
     world = released(gated(deadline_seconds=60, on_inconclusive=told))
@@ -220,7 +220,7 @@ def test_queries_name_the_revision_they_are_about() -> None:
     assert run_of(world).metrics[0].query == f'errors{{revision="{revision}"}}'
 
 
-def test_a_word_that_has_no_value_is_told_and_nothing_is_measured() -> None:
+def test_a_word_that_has_no_value_is_reported_and_nothing_is_measured() -> None:
     wrong = Metric(name="errors", prometheus=PrometheusQuery(query="x{a='{{ args.zone }}'}"))
     world = released(gated(wrong), errors=(0.0,))
     found = stalled(world)
@@ -228,13 +228,13 @@ def test_a_word_that_has_no_value_is_told_and_nothing_is_measured() -> None:
     assert "{{ args.zone }} has no value here" in found.message
 
 
-def test_a_word_that_only_the_stable_side_lacks_is_told() -> None:
+def test_a_word_that_only_the_stable_side_lacks_is_reported() -> None:
     compared = Metric(name="p99", golden=Golden("p99", "nowhere"), compare=Comparison())
     world = released(gated(compared))
     assert "there is no golden p99 of nowhere" in stalled(world).message
 
 
-def test_a_missing_template_is_told_and_found_when_it_comes() -> None:
+def test_a_missing_template_is_reported_and_found_when_it_comes() -> None:
     ref = TemplateRef("errors")
     world = released(Analysis(templates=(ref,), args=(Argument("limit", "x"),)), errors=(0.0,))
     assert stalled(world).reason == reasons.ANALYSIS_TEMPLATE_NOT_FOUND

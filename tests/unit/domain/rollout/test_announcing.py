@@ -261,7 +261,7 @@ def test_a_crash_between_the_write_and_its_status_costs_no_grace_period(style: s
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_what_could_not_be_withdrawn_keeps_nobody_from_restoring(gone: bool) -> None:
+def test_a_failed_withdrawal_does_not_prevent_restoring(gone: bool) -> None:
     world = announcing_world("canary")
     release(world)
     world.rest()

@@ -58,7 +58,7 @@ def test_a_way_back_has_a_reason_of_its_own_and_shares_no_event_with_steps() -> 
     assert reasons.RELEASE_CANCELING not in reasons.OF_EVERY_STEP
 
 
-def test_the_reason_of_an_approval_is_said() -> None:
+def test_the_reason_of_an_approval_is_reported() -> None:
     world = started()
     seen = world.observe(KEY)
     assert seen is not None
@@ -122,7 +122,7 @@ def test_the_next_pause_begins_three_seconds_after_an_approval_and_the_work_at_o
     assert ours_of(world).pause_not_before is None
 
 
-def test_what_a_step_brought_about_is_kept_while_its_pause_is_put_off() -> None:
+def test_the_results_of_a_step_are_kept_while_its_pause_is_put_off() -> None:
     world = started(steps=make_steps("20%", "20%", "50%"))
     world.people.approve(KEY)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_METRICS_ANALYSIS)
@@ -321,7 +321,7 @@ def test_a_paused_rollout_moves_nothing() -> None:
     assert look(world).wake_at is None
 
 
-def test_an_approval_says_who_and_is_gone_once_it_is_used() -> None:
+def test_an_approval_names_its_author_and_is_removed_after_use() -> None:
     world = started()
     world.people.approve_step(KEY, 1)
     assert ours_of(world).approval == Approval(step=1, by="ann")
@@ -351,7 +351,7 @@ def test_an_approval_of_a_stalled_release_is_reset_with_the_reason(exact: bool) 
     assert inner_of(world).current_step_index == 2
 
 
-def test_an_approval_of_a_step_that_is_stuck_says_by_what() -> None:
+def test_an_approval_of_a_stuck_step_names_the_obstacle() -> None:
     world = make_world()
     world.people.forbid_pods("exceeded quota")
     release(world)

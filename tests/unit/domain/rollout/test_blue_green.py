@@ -140,7 +140,7 @@ def test_a_restore_that_stopped_half_way_goes_on_and_gives_no_share_again() -> N
     assert [type(action) for action in actions] == [RestoreRoutes]
 
 
-def test_clients_read_it_under_the_names_of_blue_green() -> None:
+def test_clients_read_blue_green_fields_under_their_own_names() -> None:
     world = blue_green()
     release(world)
     world.rest()
@@ -209,7 +209,7 @@ def test_a_third_revision_takes_the_place_of_the_second(step: int) -> None:
 
 
 @pytest.mark.parametrize("how", ["disable", "delete"])
-def test_disabling_or_deleting_mid_way_leaves_nothing_held(how: str) -> None:
+def test_disabling_or_deleting_during_a_release_leaves_nothing_held(how: str) -> None:
     world = blue_green()
     autoscaled(world, '{"scaleUp":{"selectPolicy":"Min"}}')
     release(world)
@@ -339,7 +339,7 @@ def test_without_traffic_the_old_pods_go_after_the_last_approval() -> None:
     over(world)
 
 
-def test_scaled_mid_way_both_revisions_keep_their_share() -> None:
+def test_both_revisions_keep_their_share_when_scaled_during_a_release() -> None:
     world = blue_green(make_step("100%", "0%"))
     release(world)
     world.rest()
@@ -422,7 +422,7 @@ def blind(world: World, *, deleting: bool = False) -> Decision:
     return decide(unknown, world.cluster.now)
 
 
-def test_autoscalers_that_may_not_be_read_are_told_with_the_right_to_grant() -> None:
+def test_autoscalers_that_may_not_be_read_are_reported_with_the_right_to_grant() -> None:
     world = blue_green()
     release(world)
     seen = world.observe(KEY)
@@ -447,7 +447,7 @@ def said_of(decision: Decision) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("passes", [0, 1, 3])
-def test_no_pod_moves_while_the_autoscalers_cannot_be_read_at_the_begin_and_mid_way(
+def test_no_pod_moves_while_the_autoscalers_cannot_be_read_at_the_begin_and_during_a_release(
     passes: int,
 ) -> None:
     world = blue_green()

@@ -56,7 +56,7 @@ def test_the_objects_of_a_copied_namespace_are_claimed_while_the_first_rollout_l
 
 
 @pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
-def test_what_is_left_beside_a_workload_that_was_made_anew_is_restored(style: str) -> None:
+def test_objects_left_beside_a_recreated_workload_are_restored(style: str) -> None:
     world = started(style, watched=False)
     found = world.cluster.rollouts[KEY]
     world.cluster.rollouts.remove(KEY)

@@ -92,7 +92,7 @@ def test_after_zero_replicas_the_first_steps_share_and_never_more_is_new(style: 
 
 
 @BOTH
-def test_it_makes_no_pod_at_zero_and_may_again_afterwards(style: str) -> None:
+def test_a_cloneset_creates_no_pod_at_zero_and_may_again_afterwards(style: str) -> None:
     world = emptied(style)
     assert scaling_of(world) == {"maxUnavailable": 0}
     back(world)
@@ -111,7 +111,7 @@ def test_a_rollback_after_zero_goes_to_what_was_stable_before() -> None:
 
 
 @BOTH
-def test_a_rollback_at_zero_replicas_lets_it_make_pods_again(style: str) -> None:
+def test_a_rollback_at_zero_replicas_lets_the_cloneset_create_pods_again(style: str) -> None:
     world = emptied(style)
     release_set(world, "v1")
     world.rest()
@@ -131,7 +131,7 @@ def test_to_zero_and_back_at_once_ends_with_a_steps_share(style: str, ticks: int
     assert versions_of(world) in AT_STEP[style]
 
 
-def test_nobody_looks_while_it_goes_to_zero_and_back() -> None:
+def test_a_workload_may_go_to_zero_and_back_unseen() -> None:
     """The controller is away: all pods are new and ready; they go one after another."""
     world = at_second_step("partition")
     world.people.edit_set(KEY, replicas=0)
@@ -153,7 +153,7 @@ def test_the_owners_own_limit_is_in_force_again_afterwards() -> None:
     assert scaling_of(world) == {"maxUnavailable": "60%"}
 
 
-def test_what_the_owner_changes_of_the_limit_at_zero_is_in_force_afterwards() -> None:
+def test_the_owners_change_of_the_limit_at_zero_is_in_force_afterwards() -> None:
     world = emptied("partition", limited("60%"))
     changed = msgspec.Raw(b'{"maxUnavailable":2}')
     world.people.edit_set(KEY, scale_strategy=changed)
@@ -173,7 +173,7 @@ def test_a_manifest_without_the_limit_does_not_let_new_pods_in() -> None:
     assert scaling_of(world) == {"maxUnavailable": "60%"}
 
 
-def test_taking_the_label_off_at_zero_lets_it_make_pods() -> None:
+def test_taking_the_label_off_at_zero_lets_the_cloneset_create_pods() -> None:
     world = emptied("partition", limited("60%"))
     world.cluster.rollouts.remove(KEY)
     world.people.label_set(KEY, {})

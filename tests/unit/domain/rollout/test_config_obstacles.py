@@ -52,7 +52,7 @@ WRITES = {
 # --- what is missing ----------------------------------------------------------------------------
 
 
-def test_an_object_that_is_deleted_is_said_and_changes_nothing() -> None:
+def test_an_object_that_is_deleted_is_reported_and_changes_nothing() -> None:
     world = tracking()
     world.cluster.configs[CONFIG_MAP].remove(KEY)
     world.rest()
@@ -289,7 +289,7 @@ def seen_of(world: World) -> Observation:
     return seen
 
 
-def test_where_nothing_can_be_known_the_reason_is_said_once_and_nothing_is_done() -> None:
+def test_an_unreadable_state_is_reported_once_and_nothing_is_done() -> None:
     world = tracking()
     unwatched = ConfigUnwatched(reasons.TRACKING_OFF, TRACKING_IS_OFF)
     seen = structs.replace(seen_of(world), config=unwatched)

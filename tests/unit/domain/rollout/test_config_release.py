@@ -44,7 +44,7 @@ def test_a_changed_content_is_released_step_by_step(style: str, kind: str) -> No
     assert running(world) == {stamp(world): 10}
 
 
-def test_what_runs_is_kept_at_rest_and_after_each_release() -> None:
+def test_the_running_content_is_kept_at_rest_and_after_each_release() -> None:
     world = tracking()
     assert copies(world) == ["one"]
     assert copies(world, SECRET) == ["one"]
@@ -94,7 +94,7 @@ def test_the_content_is_back_before_a_stable_pod_is_made() -> None:
 
 
 @BOTH
-def test_a_content_that_is_put_back_midway_is_a_rollback(style: str) -> None:
+def test_a_content_that_is_put_back_during_a_release_is_a_rollback(style: str) -> None:
     world = tracking(style)
     says(world, "two")
     world.rest()
@@ -105,7 +105,7 @@ def test_a_content_that_is_put_back_midway_is_a_rollback(style: str) -> None:
     assert running(world) == {"": 10}
 
 
-def test_a_third_content_midway_starts_over() -> None:
+def test_a_third_content_during_a_release_starts_over() -> None:
     world = tracking(watched=False)
     says(world, "two")
     world.rest()

@@ -296,7 +296,7 @@ def test_a_stuck_step_of_blue_green_is_rolled_back_where_its_plan_says_so() -> N
     assert status_of(world).phase == "Healthy"
 
 
-def test_work_that_was_done_while_the_spec_was_paused_leaves_no_clock_behind() -> None:
+def test_work_during_a_paused_spec_leaves_no_clock_behind() -> None:
     strategy = structs.replace(
         make_strategy(steps=make_steps("20%", "50%"), traffic=False), progress_deadline_seconds=60
     )
@@ -312,7 +312,7 @@ def test_work_that_was_done_while_the_spec_was_paused_leaves_no_clock_behind() -
     assert ours_of(world).held_up_since is None
 
 
-def test_a_clock_that_stood_when_a_step_came_to_wait_for_people_is_put_away() -> None:
+def test_the_deadline_clock_is_removed_when_a_step_waits_for_people() -> None:
     world = limited()
     release(world)
     world.rest()

@@ -33,7 +33,7 @@ def with_metadata(rollout: Rollout, **changes: object) -> Rollout:
     return structs.replace(rollout, metadata=structs.replace(rollout.metadata, **changes))
 
 
-def test_an_approval_is_mail_until_a_pass_has_read_it() -> None:
+def test_an_approval_is_pending_until_a_pass_has_read_it() -> None:
     world = started()
     assert not has_mail(status_of(world))
     world.people.approve(KEY)
@@ -43,20 +43,20 @@ def test_an_approval_is_mail_until_a_pass_has_read_it() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 3, 99])
-def test_a_jump_is_mail(step: int) -> None:
+def test_a_jump_is_a_pending_request(step: int) -> None:
     world = started()
     world.people.jump(KEY, step)
     assert has_mail(status_of(world))
 
 
 @pytest.mark.parametrize("change", [{"jump": 2}, {"approval": Approval(step=1)}])
-def test_what_the_command_line_writes_is_mail(change: dict[str, object]) -> None:
+def test_the_command_lines_writes_are_pending_requests(change: dict[str, object]) -> None:
     world = started()
     ours = structs.replace(ours_of(world), **change)
     assert has_mail(structs.replace(status_of(world), moonshift=ours))
 
 
-def test_a_pass_that_answers_one_of_two_mailboxes_is_no_deed() -> None:
+def test_a_pass_that_answers_one_of_two_requests_is_no_change_of_a_person() -> None:
     world = started()
     quiet = rollout_of(world)
     ours = structs.replace(ours_of(world), approval=Approval(step=1))
@@ -69,7 +69,7 @@ def test_a_pass_that_answers_one_of_two_mailboxes_is_no_deed() -> None:
 
 
 @pytest.mark.parametrize("style", ["partition", "canary"])
-def test_of_a_whole_release_the_approvals_are_deeds_and_nothing_that_a_pass_writes_is(
+def test_the_approvals_of_a_release_are_peoples_changes_and_no_write_of_a_pass_is(
     style: str,
 ) -> None:
     world = started(style)
@@ -90,7 +90,7 @@ def test_of_a_whole_release_the_approvals_are_deeds_and_nothing_that_a_pass_writ
     assert len(changes) > 3 * steps
 
 
-def test_mail_that_lies_while_the_rollout_is_paused_is_a_deed_once() -> None:
+def test_a_request_that_waits_during_a_pause_is_urgent_once() -> None:
     world = started()
     world.people.pause(KEY)
     world.people.approve(KEY)
@@ -102,7 +102,7 @@ def test_mail_that_lies_while_the_rollout_is_paused_is_a_deed_once() -> None:
     assert somebody_changed(None, later)
 
 
-def test_another_plan_a_deletion_and_an_annotation_are_deeds() -> None:
+def test_an_edited_plan_a_deletion_and_an_annotation_are_urgent() -> None:
     before = make_rollout()
     generation = before.metadata.generation + 1
     assert somebody_changed(before, with_metadata(before, generation=generation))
@@ -112,7 +112,7 @@ def test_another_plan_a_deletion_and_an_annotation_are_deeds() -> None:
     assert not somebody_changed(deleted, with_metadata(deleted, finalizers=()))
 
 
-def test_our_finalizer_our_hash_and_a_first_sight_are_none() -> None:
+def test_our_finalizer_our_hash_and_a_first_observation_are_not_urgent() -> None:
     before = make_rollout()
     prepared = with_metadata(
         before, finalizers=(names.ROLLOUT_FINALIZER,), annotations={names.PLAN_HASH: "abc"}
@@ -127,7 +127,7 @@ def test_an_approval_from_a_time_without_a_leader_counts_in_the_first_pass() -> 
     assert somebody_changed(None, rollout_of(world))
 
 
-def test_a_rollback_and_a_third_revision_are_deeds_and_the_beginning_of_a_release_is_none() -> None:
+def test_rollbacks_and_third_revisions_are_urgent_and_the_begin_of_a_release_is_not() -> None:
     world = started()
     begun = workload_of(world)
     assert not changed_in_release(rollout_of(world), begun.metadata)
@@ -147,7 +147,7 @@ def test_a_release_that_begins_is_in_no_hurry() -> None:
     assert not changed_in_release(rollout_of(world), workload_of(world).metadata)
 
 
-def test_another_template_of_a_set_in_mid_release_is_a_deed_as_well() -> None:
+def test_another_template_of_a_set_during_a_release_is_urgent_too() -> None:
     world = make_set_world("CloneSet")
     release_set(world)
     assert not changed_in_release(rollout_of(world), set_of(world).metadata)
@@ -156,5 +156,5 @@ def test_another_template_of_a_set_in_mid_release_is_a_deed_as_well() -> None:
     assert changed_in_release(rollout_of(world), set_of(world).metadata)
 
 
-def test_a_workload_without_the_pause_of_admission_is_no_deed() -> None:
+def test_a_workload_without_the_admission_pause_is_not_urgent() -> None:
     assert not changed_in_release(rollout_of(started()), ObjectMeta(name="web"))

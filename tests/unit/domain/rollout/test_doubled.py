@@ -166,7 +166,7 @@ def test_a_third_revision_takes_the_place_of_the_second(step: int) -> None:
 
 @EVERY_STEP
 @pytest.mark.parametrize("how", ["disable", "delete"])
-def test_disabling_or_deleting_mid_way_leaves_nothing_held(how: str, step: int) -> None:
+def test_disabling_or_deleting_during_a_release_leaves_nothing_held(how: str, step: int) -> None:
     world = at_step(step)
     if how == "disable":
         world.people.disable(KEY)
@@ -177,7 +177,7 @@ def test_disabling_or_deleting_mid_way_leaves_nothing_held(how: str, step: int) 
     assert_given_back(world)
 
 
-def test_whichever_pod_is_lost_comes_back_as_what_it_was() -> None:
+def test_every_lost_pod_comes_back_in_its_own_revision() -> None:
     world = at_step(2)
     for version in ("v1", "v2"):
         lost = next(p for p in world.cluster.pods if p.revision == revision_of(world, version))
@@ -201,7 +201,9 @@ def test_old_pods_that_become_unready_for_a_while_are_not_replaced() -> None:
 
 
 @pytest.mark.parametrize(("replicas", "new"), [(6, 6), (3, 3), (1, 1)])
-def test_scaled_mid_way_both_revisions_have_the_new_size(replicas: int, new: int) -> None:
+def test_both_revisions_get_the_new_size_when_scaled_during_a_release(
+    replicas: int, new: int
+) -> None:
     world = at_step(2)
     world.people.edit_set(KEY, replicas=replicas)
     world.rest()
@@ -225,7 +227,7 @@ def test_scaled_to_zero_the_held_pods_go_and_the_release_starts_again() -> None:
     assert_over(world)
 
 
-def test_what_the_owner_changes_mid_way_is_restored_in_the_end() -> None:
+def test_the_owners_changes_during_a_release_are_in_force_at_the_end() -> None:
     world = at_step(1)
     own: JsonObject = {"maxUnavailable": 1, "partition": 0, "maxSurge": 1}
     raw = msgspec.Raw(msgspec.json.encode(own))
@@ -271,7 +273,7 @@ def test_a_step_that_waits_causes_no_write() -> None:
         clone_set(scale_strategy={"maxUnavailable": 1}),
     ],
 )
-def test_what_keeps_a_cloneset_from_surging_is_said_and_nothing_moves(pod_set: PodSet) -> None:
+def test_an_obstacle_of_a_clonesets_surge_is_reported_and_nothing_moves(pod_set: PodSet) -> None:
     world = blue_green(pod_set=pod_set)
     release_set(world)
     world.rest()
@@ -295,7 +297,7 @@ def test_without_traffic_the_old_pods_go_after_the_last_approval() -> None:
     assert_over(world)
 
 
-def test_nothing_is_moved_without_the_owners_values_to_give_back() -> None:
+def test_no_pod_moves_without_a_record_of_the_owners_values() -> None:
     world = blue_green()
     release_set(world)
     found = set_of(world)

@@ -101,7 +101,7 @@ def test_the_same_place_a_third_time_within_a_minute_is_left_and_the_release_sto
     assert decision.wake_at == world.cluster.now + RETRY_AFTER_FIGHT
 
 
-def test_it_is_tried_once_more_when_the_time_is_over() -> None:
+def test_a_held_route_is_tried_again_when_the_time_is_over() -> None:
     world = started()
     early = world.cluster.now - RETRY_AFTER_FIGHT
     seen = touched(
@@ -126,7 +126,7 @@ def test_another_place_or_a_later_change_is_no_fight() -> None:
     assert any(isinstance(a, EnsureRoutes) for a in decided(world, later).actions)
 
 
-def test_an_owner_who_asks_to_hold_is_heard_at_once() -> None:
+def test_an_owners_hold_annotation_stops_the_release_at_once() -> None:
     world = started()
     decision = decided(world, touched(world, held=True, editor="", changes=()))
     assert decision.actions == ()
@@ -168,7 +168,7 @@ def test_the_next_step_does_not_write_over_what_is_held() -> None:
     assert said(decision, "Stalled")[1] == reasons.ROUTE_HELD
 
 
-def test_once_the_change_is_reverted_the_condition_says_so() -> None:
+def test_the_condition_reports_a_reverted_change() -> None:
     world = started()
     held = decided(world, touched(world, held=True))
     world.cluster.rollouts.put(structs.replace(world.cluster.rollouts[KEY], status=held.status))

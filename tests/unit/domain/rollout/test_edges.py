@@ -29,7 +29,7 @@ def looked(world: World) -> ReleaseContext:
     return ReleaseContext(seen=seen, now=world.cluster.now)
 
 
-def test_an_autoscaler_without_a_behavior_is_not_still() -> None:
+def test_an_autoscaler_without_a_behavior_may_still_scale() -> None:
     assert not still(Autoscaler())
 
 
@@ -38,7 +38,7 @@ def test_the_share_of_an_un_pinned_stable_service_is_given_away_by_the_service()
     assert _way_to_move_share(context, RolloutStatus(), Side(Half.STABLE, "web")) == SERVICE
 
 
-def test_nobody_takes_a_share_where_nobody_is_ready() -> None:
+def test_a_share_needs_ready_pods() -> None:
     context = looked(make_world())
     empty = ReleaseContext(seen=structs.replace(context.seen, slices=()), now=context.now)
     assert _way_to_move_share(empty, RolloutStatus(), Side(Half.NEW, "web")) == ""

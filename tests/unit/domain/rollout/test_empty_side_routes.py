@@ -164,7 +164,7 @@ def test_a_moment_without_ready_pods_moves_nothing(style: str) -> None:
 
 @pytest.mark.parametrize("accident", [replace_by_force, delete_stable_replica_set])
 @STYLES
-def test_whatever_takes_the_stable_pods_their_share_reaches_others(
+def test_the_share_of_lost_stable_pods_goes_to_other_pods(
     style: str, accident: Callable[[World], None]
 ) -> None:
     world = at_step_1(style)
@@ -173,7 +173,7 @@ def test_whatever_takes_the_stable_pods_their_share_reaches_others(
     assert answered(world)
 
 
-def test_pods_replaced_by_force_at_a_step_are_said_and_not_only_that_it_waits() -> None:
+def test_a_step_reports_forced_replacements_besides_its_waiting() -> None:
     world = at_step_1("partition")
     replace_by_force(world)
     wait(world, 30)
@@ -326,7 +326,7 @@ def test_a_moment_without_new_pods_moves_nothing(style: str) -> None:
     assert ours_of(world).empty_sides == {}
 
 
-def test_where_nobody_is_ready_nothing_is_moved() -> None:
+def test_no_traffic_moves_if_no_pod_is_ready() -> None:
     world = at_step_1("canary")
     lose(world, "v1")
     lose_new(world)
@@ -418,7 +418,7 @@ def test_where_the_stable_revision_is_not_known_all_ready_pods_but_the_new_ones_
     assert stable_uids(context, with_moonshift_status(status, stable_revision="")) == known
 
 
-def test_a_share_of_nothing_need_not_be_taken_from_a_lost_side() -> None:
+def test_a_share_of_0_is_not_moved_from_a_lost_side() -> None:
     plan = tuple(structs.replace(step, traffic="0%") for step in make_steps("20%", "50%"))
     world = make_world(make_rollout(strategy=make_strategy(steps=plan, style="canary")))
     release(world)
@@ -434,7 +434,7 @@ def test_a_share_of_nothing_need_not_be_taken_from_a_lost_side() -> None:
 
 
 @pytest.mark.parametrize("action", ["LabelWorkload", "HoldWorkload"])
-def test_what_is_refused_of_the_workload_keeps_no_request_where_nobody_answers(action: str) -> None:
+def test_a_refused_write_to_the_workload_leaves_no_request_unanswered(action: str) -> None:
     """Replaced while nobody answered: all pods are new ones, and its label and its hold cannot be given back."""
     world = at_step_1("partition")
     world.people.forbid(action, Refusal("Forbidden", f"{action} is refused"))

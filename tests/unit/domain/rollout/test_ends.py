@@ -68,7 +68,7 @@ def test_a_deadline_that_takes_the_revision_back_is_named() -> None:
 
 
 @pytest.mark.parametrize("end", [End.DISABLED, End.DELETED, End.WORKLOAD_DELETED])
-def test_a_release_that_has_nothing_to_be_about_any_more_is_told(end: End) -> None:
+def test_a_release_without_a_subject_is_reported(end: End) -> None:
     world = started()
     match end:
         case End.DISABLED:

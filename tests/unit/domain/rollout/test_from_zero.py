@@ -135,7 +135,7 @@ def test_in_canary_style_no_new_pod_comes_with_zero_and_back_at_once(ticks: int)
 
 
 @ZERO
-def test_nobody_looks_while_it_goes_to_zero_and_back(style: str) -> None:
+def test_a_workload_may_go_to_zero_and_back_unseen(style: str) -> None:
     """The controller is away: the new version has taken everything, and serves."""
     world = emptied(style)
     for _ in range(6):
@@ -205,7 +205,7 @@ def before_the_first_move() -> World:
     return world
 
 
-def test_what_runs_is_stable_where_nothing_was_known_to_be() -> None:
+def test_the_running_revision_is_stable_if_none_was_known() -> None:
     world = before_the_first_move()
     assert known(world, "") == revision_of(world, "v1")
 
@@ -230,7 +230,7 @@ def test_a_stable_replica_set_that_is_deleted_at_zero_is_not_waited_for() -> Non
 
 
 @pytest.mark.parametrize(("replicas", "stable", "new"), [(10, 8, 2), (1, 0, 1)])
-def test_a_admission_pause_that_is_lost_at_zero_is_put_back(
+def test_an_admission_pause_that_is_lost_at_zero_is_put_back(
     replicas: int, stable: int, new: int
 ) -> None:
     """Nobody looked while somebody resumed and scaled it: of one pod there is no half, so the new one goes at once."""

@@ -44,7 +44,7 @@ def marks_of(world: World) -> set[str]:
 
 
 @STYLES
-def test_a_manifest_that_replaces_the_workload_unheard_loses_nothing(style: str) -> None:
+def test_a_manifest_that_replaces_the_workload_unseen_loses_nothing(style: str) -> None:
     world = at_half(style)
     before = sizes_of(world)
     world.people.unheard = True
@@ -94,7 +94,7 @@ def test_a_hold_that_is_edited_away_is_back_before_a_pod_counts() -> None:
     assert workload_of(world).spec.min_ready_seconds == names.FREEZE_MIN_READY_SECONDS
 
 
-def test_a_pause_that_its_owner_took_back_unheard_is_not_written_again_at_the_end() -> None:
+def test_a_pause_that_its_owner_removed_unseen_is_not_written_again_at_the_end() -> None:
     world = at_half("partition")
     world.people.edit(KEY, paused=True)
     world.people.unheard = True
@@ -111,7 +111,7 @@ def test_a_pause_that_its_owner_took_back_unheard_is_not_written_again_at_the_en
     assert not workload_of(world).spec.paused
 
 
-def test_an_undo_that_no_webhook_heard_leaves_no_freeze_behind() -> None:
+def test_an_undo_that_no_webhook_saw_leaves_no_freeze_behind() -> None:
     """`kubectl rollout undo` drops all annotations, the record among them."""
     world = at_half("partition")
     world.people.unheard = True
@@ -129,7 +129,7 @@ def test_an_undo_that_no_webhook_heard_leaves_no_freeze_behind() -> None:
     assert names.STABLE_REVISION not in workload.metadata.labels
 
 
-def test_a_third_revision_that_comes_unheard_is_a_release_of_its_own() -> None:
+def test_a_third_revision_that_no_webhook_saw_is_a_release_of_its_own() -> None:
     world = at_half("partition")
     release_before = ours_of(world).release
     world.people.unheard = True
@@ -153,7 +153,7 @@ def test_a_pause_of_the_strategy_does_not_keep_the_freeze_away() -> None:
 
 
 @EVERY
-def test_a_set_that_is_replaced_unheard_is_held_again(which: str) -> None:
+def test_a_set_that_is_replaced_unseen_is_held_again(which: str) -> None:
     world = make_set_world(which)
     release_set(world)
     world.rest()
@@ -177,7 +177,7 @@ def test_a_set_that_is_replaced_unheard_is_held_again(which: str) -> None:
     assert strategy_of(world) == own
 
 
-def test_nothing_moves_where_nobody_knows_the_owners_values_any_more() -> None:
+def test_nothing_moves_once_the_owners_values_are_lost() -> None:
     world = at_half("partition")
     found = workload_of(world)
     bare = structs.replace(found.metadata, annotations={})

@@ -113,7 +113,7 @@ def test_a_jump_reaches_the_end_as_any_release(style: str) -> None:
     assert pin_of(world) == ""
 
 
-def test_our_own_jump_can_go_to_the_step_that_follows_without_an_approval() -> None:
+def test_our_jump_reaches_the_next_step_without_an_approval() -> None:
     world = started(steps=FOUR)
     world.people.jump(KEY, 2)
     world.rest()
@@ -147,7 +147,7 @@ def test_a_jump_out_of_the_plan_is_reset(wish: int) -> None:
 
 
 @pytest.mark.parametrize("nothing", [2, 0, -1])
-def test_a_mailbox_without_a_wish_moves_nothing(nothing: int) -> None:
+def test_an_empty_jump_request_moves_nothing(nothing: int) -> None:
     world = started(steps=FOUR)
     world.people.ask_for_step(KEY, nothing)
     world.rest()

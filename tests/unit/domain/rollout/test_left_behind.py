@@ -148,7 +148,7 @@ def test_a_rollout_that_leaves_takes_the_freeze_along(leaves: str) -> None:
     assert sizes_of(world) == {"v1": 4}
 
 
-def test_a_rollout_that_is_deleted_mid_release_knows_the_values_that_the_undo_dropped() -> None:
+def test_a_rollout_deleted_during_a_release_knows_the_values_that_the_undo_dropped() -> None:
     world = at_half("partition")
     world.people.unheard = True
     found = workload_of(world)
@@ -160,7 +160,7 @@ def test_a_rollout_that_is_deleted_mid_release_knows_the_values_that_the_undo_dr
     assert sizes_of(world) == {"v1": 10}
 
 
-def test_what_an_exported_manifest_says_of_the_freeze_is_not_its_owners() -> None:
+def test_the_freeze_in_an_exported_manifest_is_not_the_owners_value() -> None:
     world = never_looked_at("partition")
     frozen: JsonObject = {
         "spec": {
@@ -261,7 +261,7 @@ HELD: dict[str, JsonObject] = {
 
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("which", HELD)
-def test_what_an_owner_may_have_written_is_left_alone(which: str, told: bool) -> None:
+def test_values_that_an_owner_may_have_written_are_left_alone(which: str, told: bool) -> None:
     made = make_pod_set(which, strategy=HELD[which])
     world = make_set_world(which, applied(made, updateStrategy=HELD[which]) if told else made)
     assert strategy_of(world) == HELD[which]

@@ -90,7 +90,7 @@ def test_nodes_that_join_at_a_step_get_stable_pods_beyond_its_share(which: str) 
     assert status_of(world).phase == "Healthy"
 
 
-def test_while_the_stable_template_is_lent_nothing_is_taken_for_a_rollback() -> None:
+def test_the_stable_template_on_loan_is_not_taken_for_a_rollback() -> None:
     world = at_second_step()
     lent_to(world)
     release = ours_of(world).release
@@ -172,7 +172,7 @@ def test_ready_pods_beyond_the_share_go_within_the_owners_limit() -> None:
     assert min(seen) == 3
 
 
-def test_pods_that_cannot_be_made_meanwhile_are_told() -> None:
+def test_pods_that_cannot_be_made_meanwhile_are_reported() -> None:
     world = at_second_step()
     lent_to(world)
     world.people.forbid_pods("exceeded quota: pods")

@@ -121,7 +121,7 @@ def test_no_hash_of_ours_is_told_to_people(style: str) -> None:
     assert by_reason[reasons.GIVEN_UP].startswith("img:v2")
 
 
-def test_a_service_that_selects_no_new_pod_is_told_with_its_selector() -> None:
+def test_a_service_that_selects_no_new_pod_is_reported_with_its_selector() -> None:
     world = make_world()
     service = world.cluster.services[Key(NAMESPACE, "web")]
     spec = structs.replace(service.spec, selector={"app": "other"})

@@ -49,7 +49,7 @@ from tests.unit.worlds import World
 
 @BOTH
 @EVERYWHERE
-def test_a_workload_deleted_mid_way_leaves_no_route_and_no_pin(
+def test_a_workload_deleted_during_a_release_leaves_no_route_and_no_pin(
     state: StepState, style: str
 ) -> None:
     world = in_state(state, style)
@@ -65,7 +65,7 @@ def test_a_workload_deleted_mid_way_leaves_no_route_and_no_pin(
     assert status_of(world).phase == Phase.HEALTHY
 
 
-def test_a_workload_made_again_mid_way_starts_from_nothing() -> None:
+def test_a_workload_recreated_during_a_release_starts_from_nothing() -> None:
     world = started(watched=False)
     world.cluster.deployments.delete(KEY)
     world.cluster.deployments.put(make_deployment(version="v2"))
@@ -157,7 +157,7 @@ def test_one_pod_scaled_up_after_the_step_took_it_is_the_steps_share_again() -> 
 # --- owner and world get in the way -------------------------------------------------------------
 
 
-def test_a_missing_service_is_said_and_nothing_moves() -> None:
+def test_a_missing_service_is_reported_and_nothing_moves() -> None:
     world = make_world(services=())
     release(world)
     world.rest()
@@ -168,7 +168,9 @@ def test_a_missing_service_is_said_and_nothing_moves() -> None:
 
 
 @pytest.mark.parametrize("unreadable", ["", "Forbidden"])
-def test_a_missing_or_unreadable_gateway_object_is_said_and_nothing_moves(unreadable: str) -> None:
+def test_a_missing_or_unreadable_gateway_object_is_reported_and_nothing_moves(
+    unreadable: str,
+) -> None:
     world = make_world()
     world.remove_route("shop", "VirtualService", "web")
     if unreadable:
@@ -181,7 +183,7 @@ def test_a_missing_or_unreadable_gateway_object_is_said_and_nothing_moves(unread
     assert pin_of(world) == ""
 
 
-def test_what_was_missing_lets_the_release_go_on_once_it_is_there() -> None:
+def test_a_release_goes_on_once_the_missing_object_exists() -> None:
     world = make_world()
     world.remove_route("shop", "VirtualService", "web")
     release(world)
@@ -192,7 +194,7 @@ def test_what_was_missing_lets_the_release_go_on_once_it_is_there() -> None:
     assert reason_of(world, "Stalled") == ""
 
 
-def test_a_service_that_vanishes_mid_way_is_said() -> None:
+def test_a_service_that_vanishes_during_a_release_is_reported() -> None:
     world = started(watched=False)
     world.cluster.services.delete(KEY)
     approve(world)
@@ -251,7 +253,7 @@ def test_a_crash_before_the_status_leaves_nothing_pinned_for_a_vanished_workload
     assert pin_of(world) == ""
 
 
-def test_a_canary_service_of_somebody_else_is_refused_said_and_left_alone() -> None:
+def test_a_foreign_canary_service_is_reported_and_left_alone() -> None:
     world = make_world(services=("web", "web-canary"))
     release(world)
     world.rest()
@@ -265,7 +267,7 @@ def test_a_canary_service_of_somebody_else_is_refused_said_and_left_alone() -> N
 
 
 @BOTH
-def test_a_canary_service_gets_the_ports_that_the_stable_one_gets_in_mid_release(
+def test_a_canary_service_gets_the_new_ports_of_the_stable_one_during_a_release(
     style: str,
 ) -> None:
     world = started(style)
@@ -296,7 +298,7 @@ def test_a_service_that_another_release_has_pinned_is_left_to_it(style: str) -> 
 
 
 @BOTH
-def test_of_two_releases_that_began_together_only_one_pins_the_service(style: str) -> None:
+def test_only_one_of_two_simultaneous_releases_pins_the_service(style: str) -> None:
     world = started(style, watched=False)
     pin_for_another(world, another_rollout(world))
     wait(world, 60)
@@ -430,7 +432,7 @@ def test_a_service_without_selector_is_refused_before_anything_is_written(
 
 
 @BOTH
-def test_a_service_that_loses_its_selector_mid_way_is_not_given_one(style: str) -> None:
+def test_a_service_that_loses_its_selector_during_a_release_is_not_given_one(style: str) -> None:
     world = started(style, watched=False)
     pinned = world.cluster.services[KEY]
     world.cluster.services.put(structs.replace(pinned, spec=ServiceSpec()))

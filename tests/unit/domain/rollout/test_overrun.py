@@ -51,7 +51,7 @@ def test_the_only_pod_of_a_workload_takes_all_requests_and_the_event_says_so() -
     ("style", "replicas", "traffic"),
     [("partition", 2, "5%"), ("canary", 1, "5%"), ("partition", 1, "100%")],
 )
-def test_what_a_step_asks_for_is_said_where_it_is_so(
+def test_the_note_states_the_planned_share_only_if_the_share_is_true(
     style: str, replicas: int, traffic: str
 ) -> None:
     context = context_of(paused(style, replicas, traffic, "100%"))

@@ -80,7 +80,7 @@ def test_a_template_for_a_paused_deployment_waits_for_the_resume(style: str) -> 
     assert not workload_of(world).spec.paused
 
 
-def test_a_resume_that_no_webhook_heard_counts() -> None:
+def test_a_resume_that_no_webhook_saw_counts() -> None:
     world = paused_at_step_one("partition")
     release(world, "v3")
     world.rest()
@@ -106,7 +106,7 @@ def test_a_rollback_outranks_a_pause(style: str) -> None:
     assert workload_of(world).spec.paused
 
 
-def test_pods_that_a_pause_keeps_in_a_rollback_are_told() -> None:
+def test_pods_that_a_pause_keeps_in_a_rollback_are_reported() -> None:
     """Its owner allows no surge, so the values that return are no scale event."""
     world = make_world(
         make_rollout(style="partition"), make_deployment(max_surge=0, max_unavailable="20%")

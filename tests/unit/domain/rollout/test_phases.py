@@ -111,7 +111,7 @@ def test_the_first_pass_has_the_housekeeping_before_everything_else() -> None:
     assert label == LabelWorkload(KEY, "deployment")
 
 
-def test_a_change_before_the_workload_was_labelled_is_said_once() -> None:
+def test_a_change_before_the_workload_was_labelled_is_reported_once() -> None:
     """Between the creation of a Rollout and the label, admission is not asked; that is milliseconds."""
     world = make_world()
     world.cluster.rollouts.remove(KEY)
@@ -180,7 +180,7 @@ def test_the_workload_without_a_replica_set_yet_has_no_stable_revision() -> None
         ),
     ],
 )
-def test_what_cannot_be_released_is_said_once_and_touches_nothing(
+def test_a_workload_that_cannot_be_released_is_reported_once_and_not_touched(
     rollout: Rollout, reason: str
 ) -> None:
     world = make_world(rollout)
@@ -196,7 +196,9 @@ def test_what_cannot_be_released_is_said_once_and_touches_nothing(
     assert world.cluster.rollouts.get(KEY) is None
 
 
-def test_a_workload_that_cannot_be_read_is_said_and_nothing_is_concluded_from_its_absence() -> None:
+def test_a_workload_that_cannot_be_read_is_reported_and_nothing_is_concluded_from_its_absence() -> (
+    None
+):
     world = started()
     seen = world.observe(KEY)
     assert seen is not None
@@ -232,7 +234,7 @@ def test_a_rollout_goes_when_its_workloads_kind_is_no_longer_served() -> None:
     assert isinstance(decide(going, NOW).actions[0], RestoreRoutes)
 
 
-def test_a_refused_action_is_said_in_status_and_once_as_an_event() -> None:
+def test_a_refused_action_is_reported_in_status_and_once_as_an_event() -> None:
     world = started()
     seen = world.observe(KEY)
     assert seen is not None

@@ -94,7 +94,7 @@ def test_a_refusal_is_written_once_whatever_is_refused(
 
 
 @pytest.mark.parametrize("action", ["EnsureRoutes", "PaceDeployment"])
-def test_a_problem_keeps_the_instant_it_came_up_at_however_often_it_is_met(action: str) -> None:
+def test_a_repeated_problem_keeps_the_time_of_its_first_occurrence(action: str) -> None:
     world = started()
     world.people.forbid(action, Refusal("Forbidden", "may not be written"))
     world.people.approve_step(KEY, 1)

@@ -253,7 +253,7 @@ def test_new_pods_say_their_release_and_batch(style: str) -> None:
     assert ids == {inner_of(world).observed_rollout_id}
 
 
-def test_the_owners_rollout_id_is_followed_in_mid_release() -> None:
+def test_the_owners_rollout_id_is_followed_during_a_release() -> None:
     world = started()
     workload = workload_of(world)
     world.people.label(KEY, {**workload.metadata.labels, names.ROLLOUT_ID: "r-7"})
@@ -267,7 +267,7 @@ def test_the_owners_rollout_id_is_followed_in_mid_release() -> None:
 
 
 @BOTH
-def test_success_ends_with_everything_as_it_was_but_the_template(style: str) -> None:
+def test_success_restores_everything_except_the_template(style: str) -> None:
     world = started(style)
     approve(world)
     approve(world)

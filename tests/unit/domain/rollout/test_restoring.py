@@ -149,7 +149,7 @@ ENDS: dict[str, Callable[[World], None]] = {
 
 @BOTH
 @pytest.mark.parametrize("end", ENDS)
-def test_what_a_route_points_at_is_restored_a_grace_period_after_the_route(
+def test_an_object_behind_a_route_is_restored_a_grace_period_after_the_route(
     style: str, end: str
 ) -> None:
     world = underway(style)
@@ -229,7 +229,7 @@ def test_nothing_is_waited_for_where_no_object_points_at_another(style: str) -> 
 # --- crashes ------------------------------------------------------------------------------------
 
 
-def test_a_crash_before_the_status_makes_the_wait_no_shorter() -> None:
+def test_a_crash_before_the_status_write_does_not_shorten_the_wait() -> None:
     world = underway()
     diary = Diary(world)
     roll_back(world)
@@ -346,7 +346,7 @@ def test_traffic_that_leads_again_is_noted_before_it_is_withdrawn() -> None:
     assert led(world) == [POINTED_AT]
 
 
-def test_what_is_left_beside_a_route_that_is_gone_goes_before_what_the_route_pointed_at() -> None:
+def test_companions_of_a_deleted_route_go_before_the_objects_behind_the_route() -> None:
     world = underway()
     roll_back(world)
     seen = world.observe(KEY)

@@ -150,7 +150,7 @@ def test_with_traffic_the_way_back_is_taken_at_once() -> None:
     assert_over(world, "StatefulSet")
 
 
-def test_under_blue_green_the_way_back_is_a_switch() -> None:
+def test_a_blue_green_rollback_is_a_switch() -> None:
     world = half_way("CloneSet", 4, BlueGreenStrategy(steps=(Step(replicas="50%"),)))
     assert versions_of(world) == {"v1": 4, "v2": 2}
     release_set(world, "v1")
@@ -238,7 +238,7 @@ def test_the_revision_that_was_rolled_back_may_be_asked_for_again(which: str) ->
 
 @EVERY
 @pytest.mark.parametrize("how", ["disable", "delete"])
-def test_disabled_or_deleted_mid_way_everything_goes_back(which: str, how: str) -> None:
+def test_disabling_or_deleting_during_a_release_restores_everything(which: str, how: str) -> None:
     world = taken_back(which)
     if how == "disable":
         world.people.disable(KEY)
@@ -300,7 +300,7 @@ def test_broken_pods_of_the_revision_that_is_rolled_back_stop_nothing() -> None:
     assert_over(world, "StatefulSet")
 
 
-def test_what_was_given_up_without_a_person_goes_back_at_once() -> None:
+def test_a_revision_given_up_by_a_deadline_goes_back_at_once() -> None:
     plan = make_strategy(steps=make_steps("50%", "80%", traffic=False), traffic=False)
     plan = structs.replace(plan, progress_deadline_seconds=60, on_deadline_exceeded="Rollback")
     world = make_set_world("StatefulSet", strategy=plan, annotations=ASKED)
@@ -312,7 +312,7 @@ def test_what_was_given_up_without_a_person_goes_back_at_once() -> None:
     assert status_of(world).phase == Phase.HEALTHY
 
 
-def test_a_way_back_that_takes_too_long_is_said_and_goes_on() -> None:
+def test_a_way_back_that_takes_too_long_is_reported_and_goes_on() -> None:
     plan = make_strategy(steps=make_steps("50%", "80%", traffic=False), traffic=False)
     plan = structs.replace(plan, progress_deadline_seconds=60, on_deadline_exceeded="Rollback")
     world = half_way("CloneSet", 10, plan)

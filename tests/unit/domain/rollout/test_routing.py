@@ -310,7 +310,7 @@ def test_an_edited_object_is_written_again_so_that_the_edit_is_folded_in() -> No
     assert [type(action) for action in decision.actions] == [EnsureRoutes]
 
 
-def test_a_step_that_a_gateway_cannot_say_is_told_before_a_pod_is_made() -> None:
+def test_a_step_that_a_gateway_cannot_say_is_reported_before_a_pod_is_made() -> None:
     world = make_world(make_rollout(), make_deployment())
     world.scripts.can["VirtualService"] = {"header"}
     world.rest()
@@ -354,7 +354,7 @@ def test_a_rollback_goes_on_where_another_rollout_leads_with_the_object() -> Non
     assert stalled.status == "False"
 
 
-def test_nothing_was_led_so_an_unreadable_object_does_not_hold_the_end() -> None:
+def test_an_unreadable_object_without_routes_does_not_hold_the_end() -> None:
     world = make_world()
     release(world)
     world.pass_over(KEY)

@@ -41,7 +41,7 @@ def until_the_first_new_pod(world: World) -> list[Action]:
 
 
 @BOTH
-def test_scripts_are_heard_before_there_is_a_pod_of_the_new_version(style: str) -> None:
+def test_scripts_are_rehearsed_before_a_new_pod_exists(style: str) -> None:
     world = make_world(make_rollout(style=style))
     wanted = until_the_first_new_pod(world)
     heard = [place for place, action in enumerate(wanted) if isinstance(action, RehearseRoutes)]
@@ -56,19 +56,19 @@ def test_scripts_are_heard_before_there_is_a_pod_of_the_new_version(style: str) 
     assert (first.plan.weight, first.plan.rollout) == (20, "web")
 
 
-def test_the_first_step_with_traffic_is_heard_whichever_it_is() -> None:
+def test_the_first_step_with_traffic_is_rehearsed() -> None:
     steps = (make_step("10%"), make_step("20%"), make_step("30%", "30%"))
     wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
     assert {a.plan.weight for a in wanted if isinstance(a, RehearseRoutes)} == {30}
 
 
-def test_a_plan_without_traffic_has_nothing_to_hear() -> None:
+def test_a_plan_without_traffic_has_no_rehearsal() -> None:
     steps = (make_step("10%"), make_step("100%"))
     wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
     assert not [action for action in wanted if isinstance(action, RehearseRoutes)]
 
 
-def test_what_was_heard_once_is_not_heard_while_pods_are_there() -> None:
+def test_a_rehearsed_step_is_not_rehearsed_again_while_pods_exist() -> None:
     world = started()
     approve(world)
     assert inner_of(world).current_step_index == 2

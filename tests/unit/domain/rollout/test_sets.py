@@ -161,7 +161,7 @@ def test_a_third_revision_starts_again_at_step_1_with_the_same_stable_one(which:
 
 @EVERY
 @pytest.mark.parametrize("how", ["disable", "delete"])
-def test_disabling_or_deleting_mid_way_lets_the_set_go_on_to_the_new_template(
+def test_disabling_or_deleting_during_a_release_lets_the_set_go_on_to_the_new_template(
     which: str, how: str
 ) -> None:
     world = started(which)
@@ -178,7 +178,7 @@ def test_disabling_or_deleting_mid_way_lets_the_set_go_on_to_the_new_template(
 
 
 @EVERY
-def test_what_the_owner_changes_of_the_strategy_is_in_force_at_once_except_the_partition(
+def test_the_owners_change_of_the_strategy_is_in_force_at_once_except_the_partition(
     which: str,
 ) -> None:
     world = started(which)
@@ -206,7 +206,7 @@ def _raw(tree: object) -> msgspec.Raw:
 
 
 @WITH_REPLICAS
-def test_scaling_up_mid_way_makes_no_new_pod_beyond_the_step(which: str) -> None:
+def test_scaling_up_during_a_release_makes_no_new_pod_beyond_the_step(which: str) -> None:
     world = started(which)
     world.people.edit_set(KEY, replicas=10)
     world.rest()
@@ -423,7 +423,7 @@ def test_a_step_that_waits_causes_no_write(which: str) -> None:
     assert world.cluster.version == before
 
 
-def test_a_change_that_admission_did_not_see_is_said_once_and_known_from_then_on() -> None:
+def test_a_change_that_admission_did_not_see_is_reported_once_and_known_from_then_on() -> None:
     world = make_set_world("StatefulSet")
     pod_set = set_of(world)
     spec = structs.replace(pod_set.spec, template=template("v2"))

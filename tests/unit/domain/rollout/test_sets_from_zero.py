@@ -111,7 +111,7 @@ def test_to_zero_and_back_at_once_ends_with_a_steps_share(ticks: int) -> None:
     assert versions_of(world) in ({"v1": 4, "v2": 1}, {"v1": 3, "v2": 2})
 
 
-def test_nobody_looks_while_it_goes_to_zero_and_back() -> None:
+def test_a_workload_may_go_to_zero_and_back_unseen() -> None:
     """The controller is away: all pods are new, ready, and called current; they go one after another."""
     world = at_second_step()
     world.people.edit_set(KEY, replicas=0)

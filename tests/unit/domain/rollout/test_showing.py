@@ -101,7 +101,7 @@ def test_a_release_begun_by_an_older_version_goes_on_where_it_was(which: str) ->
 
 
 @EVERY
-def test_a_rollout_at_rest_of_an_older_version_is_renamed_without_a_word(which: str) -> None:
+def test_a_rollout_at_rest_of_an_older_version_is_renamed_silently(which: str) -> None:
     world = make_set_world(which)
     as_older_versions_wrote_it(world)
     seen = world.observe(KEY)
@@ -149,7 +149,7 @@ def test_a_deployment_with_a_template_that_the_original_has_no_name_for_is_named
     assert inner_of(world).canary_revision == world.cluster.hash_of(pod)
 
 
-def test_a_deployment_at_rest_of_an_older_version_is_renamed_without_a_word() -> None:
+def test_a_deployment_at_rest_of_an_older_version_is_renamed_silently() -> None:
     world = make_world()
     as_older_versions_wrote_it(world)
     seen = world.observe(KEY)
@@ -187,7 +187,7 @@ def test_a_set_that_is_healthy_before_its_revision_was_seen_is_named_later(which
     assert (inner.stable_revision, inner.canary_revision, inner.pod_template_hash) == (name,) * 3
 
 
-def test_names_that_are_known_are_left_as_the_release_left_them() -> None:
+def test_known_names_stay_as_the_release_wrote_them() -> None:
     world = started(steps=make_steps("20%"))
     approve(world)
     assert status_of(world).phase == Phase.HEALTHY

@@ -63,7 +63,7 @@ def gone_on(world: World) -> World:
 
 
 @pytest.mark.parametrize("style", ["partition"])
-def test_a_deleted_stable_replica_set_is_said(style: str) -> None:
+def test_a_deleted_stable_replica_set_is_reported(style: str) -> None:
     world = deleted_stable(at_half(style))
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE

@@ -126,7 +126,7 @@ def test_a_set_that_replaces_its_pods_slowly_is_not_asked_for_events() -> None:
     assert stalled(world).status == "False"
 
 
-def test_words_that_alternate_are_written_once() -> None:
+def test_alternating_messages_are_written_once() -> None:
     world = make_world()
     fail_v2(world, PULL)
     release(world)
@@ -227,7 +227,7 @@ def test_the_pod_whose_trouble_a_deadline_tells_is_named_once() -> None:
     assert other != in_trouble
 
 
-def test_pods_that_cannot_be_made_while_a_step_waits_for_a_person_are_told() -> None:
+def test_pods_that_cannot_be_made_while_a_step_waits_for_a_person_are_reported() -> None:
     world = make_world(make_rollout())
     release(world)
     world.rest()
@@ -257,7 +257,7 @@ def test_a_set_is_not_asked_for_events_while_a_pod_of_it_is_on_its_way_out() -> 
 
 
 @BOTH
-def test_pods_that_begin_to_fail_at_a_pause_are_told_within_a_minute(style: str) -> None:
+def test_pods_that_begin_to_fail_at_a_pause_are_reported_within_a_minute(style: str) -> None:
     world = make_world(make_rollout(style=style, traffic=False))
     release(world)
     world.rest()
@@ -311,7 +311,7 @@ def test_failing_pods_that_the_plan_allows_for_are_not_told_at_a_pause() -> None
 
 
 @pytest.mark.parametrize("which", SETS)
-def test_pods_of_a_set_that_begin_to_fail_at_a_pause_are_told(which: str) -> None:
+def test_pods_of_a_set_that_begin_to_fail_at_a_pause_are_reported(which: str) -> None:
     world = make_set_world(which)
     release_set(world)
     world.rest()

@@ -421,7 +421,7 @@ def test_no_pod_and_no_share_beyond_the_step_at_any_instant(style: str) -> None:
     assert max(weight for _, weight in seen) <= 50
 
 
-def test_a_move_of_the_original_that_was_under_way_is_finished_within_the_step() -> None:
+def test_an_unfinished_move_of_the_original_is_finished_within_the_step() -> None:
     world = at_half("partition")
     left_by_the_original(world, "partition")
     # Its controller had added the step's pods and not yet removed as many old ones.

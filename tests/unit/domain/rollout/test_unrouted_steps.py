@@ -73,7 +73,7 @@ def test_the_service_is_wide_before_it_gets_everything(style: str, steps: tuple[
 
 
 @BOTH
-def test_such_a_release_ends_as_every_other(style: str) -> None:
+def test_a_release_with_an_unrouted_step_ends_like_every_other(style: str) -> None:
     world = started(style, BETWEEN)
     for _ in range(3):
         approve(world)

@@ -57,7 +57,7 @@ def test_keys_are_sorted_but_the_outermost_may_stay() -> None:
     "raw",
     [b"", b"{", b"NaN", b"[Infinity]", b"1e400", b"\xff", b"[" * 5000 + b"]" * 5000],
 )
-def test_what_is_not_json_is_a_value_error(raw: bytes) -> None:
+def test_malformed_json_is_a_value_error(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode(raw)
 
@@ -76,7 +76,7 @@ def test_a_tree_is_an_object() -> None:
         decode_tree(b"[]")
 
 
-def test_true_is_not_one() -> None:
+def test_a_boolean_differs_from_a_number() -> None:
     assert not same({"a": True}, {"a": 1})
     assert not same([0], [False])
     assert same({"a": [1, {"b": 2}]}, {"a": [1, {"b": 2}]})

@@ -42,7 +42,7 @@ from tests.unit.domain.trafficrouting.scenes import (
 from tests.unit.worlds import World
 
 
-def test_at_rest_it_is_healthy_and_holds_itself() -> None:
+def test_a_trafficrouting_at_rest_is_healthy_and_has_its_finalizer() -> None:
     world = shared_world("a")
     assert routing_of(world).status.phase == "Healthy"
     assert routing_of(world).metadata.finalizers == (TRAFFIC_ROUTING_FINALIZER,)
@@ -153,7 +153,7 @@ def test_a_rollout_waits_for_a_trafficrouting_that_does_not_exist() -> None:
     assert led(world) == ["a"]
 
 
-def test_one_that_is_being_deleted_is_restored_first_and_lets_nobody_in() -> None:
+def test_a_trafficrouting_under_deletion_is_restored_and_admits_no_member() -> None:
     world = shared_world("a", "b")
     change(world, A)
     world.rest()
@@ -171,7 +171,7 @@ def test_one_that_is_being_deleted_is_restored_first_and_lets_nobody_in() -> Non
     assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
 
 
-def test_a_rollout_deleted_mid_way_leaves() -> None:
+def test_a_rollout_deleted_during_a_release_leaves() -> None:
     world = shared_world("a")
     change(world, A)
     world.rest()
@@ -202,7 +202,7 @@ def test_a_strategy_that_says_nothing_is_refused() -> None:
     assert stalled_reason(world, A) == "InvalidTrafficRouting"
 
 
-def test_what_a_script_cannot_say_is_told_before_a_shared_route_opens() -> None:
+def test_a_step_that_a_script_cannot_express_is_reported_before_a_shared_route_opens() -> None:
     world = shared_world("a")
     world.scripts.can["VirtualService"] = {"weight"}
     world.passes.scripts_changed()
@@ -234,7 +234,7 @@ def test_routes_are_restored_though_what_is_asked_cannot_be_said_any_more() -> N
     assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
 
 
-def test_a_gateway_object_that_is_missing_is_said_and_waited_for() -> None:
+def test_a_gateway_object_that_is_missing_is_reported_and_waited_for() -> None:
     world = shared_world("a")
     world.remove_route(NAMESPACE, "VirtualService", "a")
     change(world, A)

@@ -28,7 +28,7 @@ def seen(*routes: RouteSeen, routing: TrafficRouting | None = None) -> TrafficRo
     return TrafficRoutingSeen(routing=routing or lane("a"), routes=routes)
 
 
-def test_a_member_that_has_not_begun_takes_no_pod_away_by_plan() -> None:
+def test_a_member_that_has_not_begun_removes_no_pod() -> None:
     world = shared_world("a", routing=lane("a", strategy=TWENTY))
     rollout = world.cluster.rollouts[A]
     unbegun = structs.replace(rollout, status=RolloutStatus())
@@ -86,7 +86,7 @@ def test_a_deleted_rollout_does_not_hold_the_lane() -> None:
     assert routing_of(world).metadata.finalizers == (TRAFFIC_ROUTING_FINALIZER,)
 
 
-def test_a_problem_is_said_once() -> None:
+def test_a_problem_is_reported_once() -> None:
     world_seen = seen(unreadable(Forbidden("why")))
     decision = decide_traffic_routing(world_seen, NOW)
     assert [note.reason for note in decision.notes] == ["Forbidden"]
@@ -96,7 +96,7 @@ def test_a_problem_is_said_once() -> None:
     assert again.status == decision.status
 
 
-def test_a_refused_write_is_said_in_the_status() -> None:
+def test_a_refused_write_is_reported_in_the_status() -> None:
     plain = seen()
     decision = decide_traffic_routing(plain, NOW)
     problem = decide_traffic_routing(seen(unreadable(Forbidden("why"))), NOW).problem

@@ -55,7 +55,7 @@ def test_a_policy_isolates_in_its_directions(spec: dict[str, Any], isolated: set
         assert there == (direction in isolated)
 
 
-def test_what_one_of_several_policies_allows_is_allowed() -> None:
+def test_one_allowing_policy_of_several_is_enough() -> None:
     closed = policy()
     by_name = policy(ingress=[{"ports": [{"port": "http"}]}])
     assert chain("in_10_88_0_2", closed, by_name) == [

@@ -37,7 +37,7 @@ def test_series_go_with_their_object() -> None:
     assert not any(("rollout", "web") in labels for _, labels in samples(metrics))
 
 
-def test_a_page_tells_of_the_moment_it_was_looked_at() -> None:
+def test_a_scrape_shows_the_state_at_its_own_moment() -> None:
     world = started()
     metrics = Metrics()
     metrics.state.lead(lambda: seen_in(world))
@@ -47,7 +47,7 @@ def test_a_page_tells_of_the_moment_it_was_looked_at() -> None:
     assert 'rollout="web"' in metrics.render().body.decode()
 
 
-def test_what_a_page_told_of_is_forgotten_when_the_last_of_the_pages_at_once_is_made() -> None:
+def test_the_snapshot_of_simultaneous_scrapes_is_dropped_after_the_last_one() -> None:
     world = started()
     metrics = Metrics()
     metrics.state.lead(lambda: seen_in(world))

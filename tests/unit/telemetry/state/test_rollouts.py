@@ -33,7 +33,7 @@ def ours(world: World, **changes: object) -> None:
     amend(world, moonshift=structs.replace(ours_of(world), **changes))
 
 
-def test_a_release_at_its_first_step_is_told_whole() -> None:
+def test_a_release_at_its_first_step_is_described_completely() -> None:
     told = told_of(started())
     assert told.pop("state_seconds{StepPaused}") < 60
     assert told == {
@@ -141,7 +141,7 @@ def test_a_stalled_rollout_names_the_class_of_its_trouble(reason: str, shown: st
     assert not any(name.startswith("stalled") for name in told_of(world))
 
 
-def test_a_held_drift_is_told_until_it_is_over() -> None:
+def test_a_held_drift_is_reported_until_it_is_over() -> None:
     world = started()
     amend(world, conditions=(Condition("Drifted", "True", "RouteHeld"),))
     assert told_of(world)["drift_held{}"] == 1
@@ -149,7 +149,7 @@ def test_a_held_drift_is_told_until_it_is_over() -> None:
     assert "drift_held{}" not in told_of(world)
 
 
-def test_the_verdicts_of_both_gates_are_told() -> None:
+def test_the_verdicts_of_both_gates_are_reported() -> None:
     world = started()
     runs = (AnalysisRun(step=1, verdict=Verdict.FAILED), AnalysisRun(step=0))
     ours(world, analyses=runs)

@@ -37,7 +37,7 @@ def routing(status: TrafficRoutingStatus) -> TrafficRouting:
     )
 
 
-def test_members_weight_and_time_are_told() -> None:
+def test_members_weight_and_time_are_reported() -> None:
     status = TrafficRoutingStatus(
         phase="Progressing",
         members=(
@@ -55,7 +55,7 @@ def test_members_weight_and_time_are_told() -> None:
     }
 
 
-def test_trouble_and_empty_sides_are_told() -> None:
+def test_trouble_and_empty_sides_are_reported() -> None:
     status = TrafficRoutingStatus(
         phase="Finalizing",
         conditions=(Condition("Stalled", "True", "RouteHeld"),),

@@ -19,5 +19,5 @@ def test_reasons_that_stall_a_release_are_listed() -> None:
     assert StallClass.OTHER not in {stall_class(reason) for reason in listed}
 
 
-def test_nothing_stalls_an_object_without_conditions() -> None:
+def test_an_object_without_conditions_is_not_stalled() -> None:
     assert stall_of(()) is None

@@ -44,7 +44,7 @@ def meta(obj: Any) -> ObjectMeta:
     return ObjectMeta(labels=obj["metadata"]["labels"], annotations=obj["metadata"]["annotations"])
 
 
-def test_what_was_written_is_known_again() -> None:
+def test_a_written_companion_is_recognised() -> None:
     written = body()
     made = seen(written)
     assert (made.identity, made.whole, made.leaving) == ("Ingress/web-canary", True, False)
@@ -62,7 +62,7 @@ def test_an_object_the_original_controller_made_is_the_rollouts_too() -> None:
     assert not seen(WANTED).whole
 
 
-def test_what_others_add_is_no_change_and_what_they_take_is() -> None:
+def test_foreign_additions_are_no_change_and_foreign_removals_are_one() -> None:
     live = body()
     live["metadata"]["annotations"]["cert/x"] = "1"
     live["spec"]["rules"][0]["defaulted"] = True

@@ -52,7 +52,9 @@ def reason(found: Refusal | None) -> str:
         (object_state(replace(RECORD, rollout="other")), "GatewayObjectInUse"),
     ],
 )
-def test_an_object_is_led_unless_somebody_else_has_a_say(found: ObjectState, expected: str) -> None:
+def test_an_object_is_routed_unless_another_writer_has_a_part_in_it(
+    found: ObjectState, expected: str
+) -> None:
     assert reason(refusal_to_lead(found, PLAN, ROUTE)) == expected
 
 

@@ -63,7 +63,7 @@ def refusal(found: ObjectState | Refusal) -> Refusal:
 
 
 @given(contents, contents)
-def test_what_we_wrote_is_read_back_from_the_record(
+def test_our_write_is_read_back_from_the_record(
     original: dict[str, Any], desired: dict[str, Any]
 ) -> None:
     text = write_original(original)
@@ -103,7 +103,7 @@ def test_a_damaged_record_is_not_read(packed: str) -> None:
     assert unpack(msgspec.structs.replace(record, packed=packed), "{}") is None
 
 
-def test_what_is_no_record_is_none() -> None:
+def test_a_malformed_record_counts_as_no_record() -> None:
     assert read_state("{}") is None
     assert read_state("\ud800") is None
 
@@ -202,7 +202,7 @@ def test_the_last_other_editor_is_named(fields: Any, editor: str) -> None:
     ("text", "known"),
     [("2026-01-01T00:00:00Z", True), ("2026-01-01T00:00:00", False), ("1", False)],
 )
-def test_when_it_was_edited_is_known_where_the_object_says_so(text: str, known: bool) -> None:
+def test_the_time_of_an_edit_is_known_if_the_object_has_one(text: str, known: bool) -> None:
     found = editor_of({"metadata": {"managedFields": [{"manager": "a", "time": text}]}})
     assert (found.at is not None) == known
 
@@ -236,7 +236,7 @@ def test_an_edited_object_names_its_editor() -> None:
     assert (seen.edited, seen.touched, seen.editor) == (True, False, "flux")
 
 
-def test_what_was_touched_is_told_place_by_place() -> None:
+def test_touched_fields_are_reported_one_by_one() -> None:
     live = json.loads(in_use({**DESIRED, "spec": {**DESIRED["spec"], "hosts": ["x"]}}))
     live["metadata"]["annotations"][names.DRIFT] = "hold"
     live["metadata"]["managedFields"] = [{"manager": "argo", "time": "2026-01-01T00:00:00Z"}]
@@ -245,7 +245,7 @@ def test_what_was_touched_is_told_place_by_place() -> None:
     assert seen.held is True
 
 
-def test_what_is_gone_or_changed_beside_the_object_is_told() -> None:
+def test_a_missing_or_changed_companion_is_reported() -> None:
     made = {
         "metadata": {"name": "web-canary", "labels": {names.ROLLOUT_UID: "u"}},
         "kind": "Ingress",

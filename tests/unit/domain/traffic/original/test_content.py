@@ -17,7 +17,7 @@ from tests.unit.domain.traffic.json_trees import contents
 
 
 @given(contents)
-def test_what_was_stored_is_read_back(content: dict[str, Any]) -> None:
+def test_a_stored_original_is_read_back(content: dict[str, Any]) -> None:
     assert same(read_original(write_original(content)), content)
 
 
@@ -50,7 +50,7 @@ def test_unknown_fields_and_big_numbers_survive() -> None:
         '{"labels":{}}',
     ],
 )
-def test_what_is_no_original_is_not_taken_for_one(text: str) -> None:
+def test_a_malformed_original_is_not_accepted(text: str) -> None:
     assert read_original(text) is None
 
 

@@ -44,7 +44,7 @@ def test_a_share_is_taken_out_and_stable_has_all_again() -> None:
     assert original_of(led) == [{"backendRefs": [ref("web"), ref("other", 10)]}]
 
 
-def test_a_rule_that_was_made_for_matching_requests_is_gone_and_foreign_rules_stay() -> None:
+def test_our_rule_for_matching_requests_is_removed_and_foreign_rules_stay() -> None:
     own = {"matches": [{"path": {"value": "/"}}], "backendRefs": [ref("web")]}
     redirect = {"filters": [{"type": "RequestRedirect"}]}
     made = {"matches": [{"headers": [{"name": "user"}]}], "backendRefs": [ref("web-canary")]}
@@ -61,7 +61,7 @@ def test_a_route_that_nobody_leads_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"[", b"{}", b'{"spec": {"rules": 1}}', b'{"spec": []}'])
-def test_what_is_no_route_is_left_alone(raw: bytes) -> None:
+def test_an_object_that_is_no_route_is_left_alone(raw: bytes) -> None:
     assert worked_out_original(raw, ROUTE) is None
 
 

@@ -68,7 +68,7 @@ def test_a_step_needs_these_words(step: Step, words: str) -> None:
     assert needs(step, both=False) == set(words.split())
 
 
-def test_with_both_a_share_counts_besides_matches() -> None:
+def test_with_matches_and_a_share_both_count() -> None:
     step = Step(matches=(HEADER,), traffic="0.5%")
     assert needs(step, both=True) == {"header", "weight", "subpercent"}
     asked = msgspec.structs.replace(ROUTE, params=msgspec.Raw(b'{"both":true}'))
@@ -79,7 +79,7 @@ def test_with_both_a_share_counts_besides_matches() -> None:
     )
 
 
-def test_no_line_promises_everything() -> None:
+def test_a_script_without_a_header_is_granted_every_step() -> None:
     assert unsayable(Step(traffic="0.5%"), ROUTE, None) == ()
     headers: Headers = lambda _: ScriptHeader()  # noqa: E731
     assert granted(ROUTE, (ROUTE,), headers) is None

@@ -136,7 +136,7 @@ def test_equal_plans_have_equal_identities() -> None:
         {"left_out": references_of((FULL,), False)[:1]},
     ],
 )
-def test_whatever_scripts_are_given_makes_another_identity(changes: dict[str, Any]) -> None:
+def test_every_input_of_scripts_changes_the_identity(changes: dict[str, Any]) -> None:
     assert plan(**changes).identity != plan().identity
 
 
@@ -147,7 +147,7 @@ def test_everything_can_be_sent_to_the_new_revision() -> None:
     assert switched == all_to_new(plan())
 
 
-def test_what_is_left_out_of_a_step_is_named_and_switched_with_the_others() -> None:
+def test_objects_left_out_of_a_step_are_named_and_switched_with_the_others() -> None:
     some = plan(left_out=references_of((FULL,), False)[:1])
     assert announcement(some) == announcement(plan())
     assert all_to_new(some) == all_to_new(plan())

@@ -26,9 +26,7 @@ def test_where_nobody_else_wrote_the_original_comes_back(
 
 
 @given(contents, contents)
-def test_where_we_changed_nothing_everything_stays(
-    original: dict[str, Any], live: dict[str, Any]
-) -> None:
+def test_an_unchanged_object_stays_as_it_is(original: dict[str, Any], live: dict[str, Any]) -> None:
     found = restore(original, copy.deepcopy(original), live)
     assert same(found.content, live)
     assert not found.touched
@@ -36,7 +34,7 @@ def test_where_we_changed_nothing_everything_stays(
 
 @given(contents, contents)
 @example({"spec": {"a": [None, {"a": None}, {}]}}, {"spec": {"a": [{"a": None}]}})
-def test_what_somebody_put_back_already_is_the_original(
+def test_a_part_that_somebody_already_restored_counts_as_original(
     original: dict[str, Any], desired: dict[str, Any]
 ) -> None:
     assert same(restore(original, desired, copy.deepcopy(original)).content, original)
@@ -116,7 +114,7 @@ F: dict[str, Any] = {"id": "f", "to": "z"}
         pytest.param([A], [A | {"w": 1}], ["s"], [A, "s"], 1, 1, id="nothing alike is left"),
     ],
 )
-def test_lists(
+def test_added_and_changed_list_items_are_taken_out(
     original: list[Any],
     desired: list[Any],
     live: list[Any],
@@ -152,7 +150,7 @@ def test_lists(
         pytest.param({"x": {}}, {"x": {"y": 1}}, {"x": {}}, {"x": {}}, True, id="ours was emptied"),
     ],
 )
-def test_fields(
+def test_added_and_changed_fields_are_taken_out(
     original: dict[str, Any],
     desired: dict[str, Any],
     live: dict[str, Any],

@@ -61,7 +61,7 @@ def test_a_sound_answer_is_taken_and_what_it_left_out_is_kept() -> None:
     }
 
 
-def test_no_labels_stay_no_labels_and_an_empty_lua_table_is_empty() -> None:
+def test_absent_labels_stay_absent_and_an_empty_lua_table_is_empty() -> None:
     assert judged({"spec": {}, "labels": [], "annotations": None}, {"spec": {}}) == {"spec": {}}
 
 
@@ -139,7 +139,7 @@ def test_copies_for_the_new_revision_share_by_themselves() -> None:
     assert judged(given, original) == given
 
 
-def test_what_is_no_list_holds_no_rules() -> None:
+def test_a_value_that_is_no_list_holds_no_rules() -> None:
     assert judged({"spec": {"host": "web"}}, {"spec": {"host": "old"}}) == {"spec": {"host": "web"}}
 
 
@@ -229,7 +229,7 @@ def test_a_rule_of_somebody_else_may_still_not_be_lost() -> None:
     assert "spec.upstreams" in flaw({"spec": {"upstreams": [ours]}}, original)
 
 
-def test_what_the_object_calls_the_service_is_the_rollouts() -> None:
+def test_an_upstream_that_names_the_service_counts_as_the_service() -> None:
     upstreams = [{"name": "u", "service": "web"}, {"service": "web"}]
     original = {
         "spec": {"upstreams": upstreams, "routes": [{"path": "/", "action": {"pass": "u"}}]}

@@ -30,7 +30,7 @@ def judged(*objects: Any) -> Any:
     return validate_objects(list(objects), ORIGINAL, (MAPPING,), (MAPPING, OTHER), "demo")
 
 
-def test_nothing_wanted_is_nothing_made() -> None:
+def test_no_wanted_object_means_no_created_object() -> None:
     nothings: tuple[Json, ...] = (None, [], {})
     for nothing in nothings:
         assert validate_objects(nothing, ORIGINAL, (MAPPING,), (MAPPING,), "demo") == ()
@@ -93,7 +93,7 @@ def test_a_service_that_is_no_text_leads_nowhere() -> None:
     )
 
 
-def test_of_objects_there_are_some_and_none_twice() -> None:
+def test_companion_objects_are_few_and_distinct() -> None:
     assert "twice" in judged(sibling(), sibling()).message
     assert "at most" in judged(*[sibling(f"x{n}") for n in range(17)]).message
     found = validate_objects("x", ORIGINAL, (MAPPING,), (MAPPING,), "demo")

@@ -22,7 +22,9 @@ def service(**spec: object) -> Service:
         ({"type": "ExternalName", "selector": {"app": "web"}}, "is of type ExternalName"),
     ],
 )
-def test_what_selects_no_pods_is_refused_in_words(spec: dict[str, object], words: str) -> None:
+def test_a_service_that_selects_no_pods_is_refused_in_words(
+    spec: dict[str, object], words: str
+) -> None:
     found = service(**spec)
     refusal = unusable(found, (HASH,))
     assert refusal is not None

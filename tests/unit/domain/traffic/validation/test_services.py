@@ -120,7 +120,7 @@ def test_a_selector_patch_counts_for_keys_that_are_selected_by() -> None:
     assert canary_selector({"a": "1"}, wish) == {"a": "2", "h": "new"}
 
 
-def test_with_append_pod_selector_it_counts_for_every_key() -> None:
+def test_append_pod_selector_applies_the_patch_to_every_key() -> None:
     wish = structs.replace(WISH, label="h", selector_patch={"a": "2", "b": "3"}, appends=True)
     assert canary_selector({"a": "1"}, wish) == {"a": "2", "b": "3", "h": "new"}
     assert body(stable(), wish)["spec"]["selector"]["b"] == "3"
@@ -135,7 +135,7 @@ def test_with_append_pod_selector_it_counts_for_every_key() -> None:
         (b"[]", "ServiceUnreadable"),
     ],
 )
-def test_what_cannot_be_copied_is_refused(source: Any, reason: str) -> None:
+def test_a_service_that_cannot_be_copied_is_refused(source: Any, reason: str) -> None:
     assert refusal(source) == reason
 
 
@@ -194,15 +194,15 @@ def test_a_subset_without_new_pods_tells_revisions_apart() -> None:
         pytest.param((service(), rule({})), "labels that new pods carry too"),
     ],
 )
-def test_what_mixes_revisions_is_named(routes: tuple[RouteSeen, ...], words: str) -> None:
+def test_an_object_that_mixes_revisions_is_named(routes: tuple[RouteSeen, ...], words: str) -> None:
     assert words in (reason(*routes) or "")
 
 
-def test_pods_that_do_not_differ_are_told() -> None:
+def test_indistinguishable_pods_are_reported() -> None:
     assert "carry the same labels" in (reason(service(), rule(), new=OLD) or "")
 
 
-def test_what_leads_elsewhere_or_cannot_be_judged_is_not_judged() -> None:
+def test_routes_of_other_services_and_unreadable_routes_are_not_judged() -> None:
     own = seen(
         "VirtualService", {"http": [{"route": [{"destination": {"host": "web"}}]}]}, canary="c"
     )
