@@ -33,6 +33,7 @@ TABLE: dict[str, Answer] = {
         (
             *("ServiceUnreadable", "ObjectNotOurs", "OriginalCorrupt", "AmbiguousChange"),
             *("GatewayObjectInUse", "GatewayObjectRejected", "GatewayObjectUnreadable"),
+            "GatewayObjectTooLarge",
             *("NothingToDivide", "ChangeNotKept", "RevertRefused"),
             *(reasons.SERVICE_NOT_OURS, reasons.CONFIG_NOT_OURS),
         ),

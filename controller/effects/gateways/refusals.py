@@ -167,6 +167,11 @@ def not_dividable(message: str, subject: str) -> Refusal:
     return Refusal("NothingToDivide", f"{subject}: {message}", object=subject)
 
 
+def too_large(message: str, subject: str) -> Refusal:
+    """The object has no room for our copy of it."""
+    return Refusal("GatewayObjectTooLarge", f"{subject}: {message}", object=subject)
+
+
 def named_twice(name: str, subject: str) -> Refusal:
     """Two Services behind one object whose copies would have the same name."""
     return Refusal(

@@ -57,6 +57,7 @@ from controller.domain.traffic.original.record import write_state
 from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
 from controller.domain.traffic.plan.script_input import Cycle, depths_of, kind_of, sibling_of
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
+from controller.domain.traffic.validation.room import LATER_STEPS, without_room
 from controller.effects.gateways import refusals
 from controller.effects.gateways.accounts import Accounts, Nobody
 from controller.effects.gateways.answers import Answers, Question, TriedOf
@@ -91,6 +92,25 @@ class _Change(msgspec.Struct, frozen=True):
     def sums(self) -> dict[str, str]:
         """Checksums of its companion objects, by kind and name."""
         return {f"{o['kind']}/{wanted_part(o, 'name')}": written_sum(o) for o in self.objects}
+
+    def marks(self, plan: RoutePlan, desired: Tree) -> dict[str, str]:
+        """The stored original and our record of a write with this content."""
+        original = write_original(self.object_state.original)
+        state = write_state(
+            release=plan.release,
+            rollout=plan.rollout,
+            plan=plan.identity,
+            depth=self.depth,
+            original=original,
+            desired=desired,
+            objects=self.sums,
+            corrected=self.corrected.places,
+            corrected_at=self.corrected.at,
+            corrected_before=self.corrected.before,
+            announced=self.announced,
+            namespace=plan.namespace,
+        )
+        return {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
 
 
 class _Foreseen(msgspec.Struct, frozen=True):
@@ -171,7 +191,9 @@ class GatewayRoutes:
     async def rehearse(self, plan: RoutePlan) -> Outcome:
         """Return the refusals of `ensure` without writing anything."""
         foreseen = await self._foresee(plan, plan.references)
-        return foreseen if isinstance(foreseen, Refusal) else Done()
+        if isinstance(foreseen, Refusal):
+            return foreseen
+        return _without_room(foreseen.changes, plan, LATER_STEPS) or Done()
 
     async def _foresee(self, plan: RoutePlan, among: tuple[Reference, ...]) -> _Foreseen | Refusal:
         """The objects to write; a refusal if a problem is known."""
@@ -192,7 +214,9 @@ class GatewayRoutes:
         if isinstance(scripted, Refusal):
             return scripted
         changes = await self._changes(scripted, object_states, follow, plan)
-        return changes if isinstance(changes, Refusal) else _Foreseen(changes, companions)
+        if isinstance(changes, Refusal):
+            return changes
+        return _without_room(changes, plan) or _Foreseen(changes, companions)
 
     async def _object_states(
         self, targets: tuple[Target, ...], plan: RoutePlan
@@ -320,23 +344,7 @@ class GatewayRoutes:
     async def _replace(
         self, change: _Change, plan: RoutePlan, live: Tree, desired: Tree
     ) -> Tree | Refusal | NotYet:
-        original = write_original(change.object_state.original)
-        state = write_state(
-            release=plan.release,
-            rollout=plan.rollout,
-            plan=plan.identity,
-            depth=change.depth,
-            original=original,
-            desired=desired,
-            objects=change.sums,
-            corrected=change.corrected.places,
-            corrected_at=change.corrected.at,
-            corrected_before=change.corrected.before,
-            announced=change.announced,
-            namespace=plan.namespace,
-        )
-        ours = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
-        body = with_content(live, desired, ours)
+        body = with_content(live, desired, change.marks(plan, desired))
         stored = await self._put(change.target, plan.namespace, body)
         return decode_tree(stored) if isinstance(stored, bytes) else stored
 
@@ -427,6 +435,15 @@ def _shown(item: _Scripted, references: tuple[Reference, ...]) -> list[Reference
         for other in references
         if kind_of(other) in kinds and other not in item.target.references
     ]
+
+
+def _without_room(changes: list[_Change], plan: RoutePlan, spare: int = 0) -> Refusal | None:
+    """The first object whose annotations have no room for ours."""
+    for change in changes:
+        found = without_room(change.desired, change.marks(plan, change.desired), spare)
+        if found is not None:
+            return refusals.too_large(found.message, change.target.subject)
+    return None
 
 
 def _header_of(script: Script) -> ScriptHeader:

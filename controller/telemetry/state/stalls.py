@@ -83,6 +83,7 @@ _REASONS = {
         reasons.GATEWAY_OBJECT_NOT_FOUND,
         "GatewayObjectInUse",
         "GatewayObjectRejected",
+        "GatewayObjectTooLarge",
         "GatewayObjectUnreadable",
         "ServiceUnreadable",
         "TrafficUnreadable",

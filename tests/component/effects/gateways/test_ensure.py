@@ -7,7 +7,7 @@ import pytest
 
 from controller.api import names
 from controller.api.meta import Key
-from controller.domain.decision import Done, NotYet, RestoreRoutes
+from controller.domain.decision import Done, NotYet, Refusal, RestoreRoutes
 from controller.effects.gateways import GatewayRoutes
 from controller.effects.gateways.answers import Tried
 from controller.scripts.answer import Refused
@@ -326,6 +326,21 @@ async def test_a_rehearsal_refuses_what_the_step_would_be_refused_for(
     wanted = plan(BOTH, labels={"version": "canary"})
     refusal = await refused(routes, wanted)
     assert await routes.rehearse(wanted) == refusal
+    assert server.writes == []
+
+
+@pytest.mark.parametrize("rehearsed", [True, False])
+async def test_an_object_without_room_for_its_copy_is_refused_before_any_write(
+    server: ObjectServer, routes: GatewayRoutes, rehearsed: bool
+) -> None:
+    large = server.spec(*VS)
+    large["hosts"] = [f"{number:06}.{'h' * 100}.example.com" for number in range(2_500)]
+    outcome = await (routes.rehearse(plan(BOTH)) if rehearsed else routes.ensure(plan(BOTH)))
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, outcome.object) == (
+        "GatewayObjectTooLarge",
+        "VirtualService demo/web",
+    )
     assert server.writes == []
 
 
