@@ -39,7 +39,7 @@ LOG_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class DemoOptions:
     """The options of the command line."""
 
     folder: Path
@@ -86,19 +86,19 @@ def main(
     chosen = (
         Path(tempfile.mkdtemp(prefix="moonshift-demo-")) if temporary else folder or KEPT_FOLDER
     )
-    wishes = Wishes(chosen.absolute(), keep, sabotage or "", kubeconfig)
+    options = DemoOptions(chosen.absolute(), keep, sabotage or "", kubeconfig)
     try:
         held = asyncio.run(
-            play(wishes) if kubeconfig is None else play_elsewhere(wishes, kubeconfig)
+            play(options) if kubeconfig is None else play_elsewhere(options, kubeconfig)
         )
     except ClusterError as error:
         click.echo(f"error: {error}", err=True)
         held = False
     if not held:
-        click.echo(f"logs, audit log and kubeconfigs: {wishes.folder}", err=True)
+        click.echo(f"logs, audit log and kubeconfigs: {options.folder}", err=True)
         sys.exit(1)
     if temporary:
-        shutil.rmtree(wishes.folder, ignore_errors=True)
+        shutil.rmtree(options.folder, ignore_errors=True)
 
 
 def _resume(folder: Path) -> int:
@@ -112,51 +112,51 @@ def _resume(folder: Path) -> int:
     return 0
 
 
-async def play(wishes: Wishes) -> bool:
+async def play(options: DemoOptions) -> bool:
     """Play the whole demo; say whether every check held."""
-    if kept.is_kept(wishes.folder):
+    if kept.is_kept(options.folder):
         raise ClusterError(
-            f"a demo was left up: end it by `python -m demo --stop --dir {wishes.folder}`"
+            f"a demo was left up: end it by `python -m demo --stop --dir {options.folder}`"
         )
     begun = time.monotonic()
     screen = Screen(Console(), begun)
-    async with stage(screen, wishes) as (plane, product):
+    async with stage(screen, options) as (plane, product):
         try:
-            held = await tell(screen, plane, wishes)
+            held = await tell(screen, plane, options)
         except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
             screen.failure(failure, {part.program.log: part.log_tail() for part in product.parts})
             held = False
-        if wishes.keep:
-            screen.note(kept.instructions(plane, _commands(plane, wishes), wishes.folder))
+        if options.keep:
+            screen.note(kept.instructions(plane, _commands(plane, options), options.folder))
     return held
 
 
-async def play_elsewhere(wishes: Wishes, kubeconfig: Path) -> bool:
+async def play_elsewhere(options: DemoOptions, kubeconfig: Path) -> bool:
     """Play the whole demo on a cluster that is there; say whether every check held."""
     screen = Screen(Console(), time.monotonic())
     screen.scene("A cluster that is there", f"Moonshift is on it; the story plays in {NAMESPACE}.")
-    wishes.folder.mkdir(parents=True, exist_ok=True)
+    options.folder.mkdir(parents=True, exist_ok=True)
     reporter = ConsoleReporter(screen.console)
-    async with reached(kubeconfig, wishes.folder, reporter) as cluster:
+    async with reached(kubeconfig, options.folder, reporter) as cluster:
         try:
-            return await tell(screen, cluster, wishes)
+            return await tell(screen, cluster, options)
         except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
             screen.failure(failure, {})
             return False
 
 
 @contextlib.asynccontextmanager
-async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Product]]:
+async def stage(screen: Screen, options: DemoOptions) -> AsyncIterator[tuple[Plane, Product]]:
     """The cluster with Moonshift in it; ended with the block unless it is kept."""
     screen.scene(
         "A control plane with Moonshift", "kube-apiserver, etcd, controllers: the real ones."
     )
     reporter = ConsoleReporter(screen.console)
-    tied = not wishes.keep
+    tied = not options.keep
     if not is_built():
         await rehearse_while(screen, ensure_built(reporter))
-    plane = await Plane.launch(kept.plane_folder(wishes.folder), tied=tied, reporter=reporter)
-    product = Product(plane, wishes.folder, free_ports(5), tied=tied)
+    plane = await Plane.launch(kept.plane_folder(options.folder), tied=tied, reporter=reporter)
+    product = Product(plane, options.folder, free_ports(5), tied=tied)
     stays = False
     try:
         with reporter.phase("install Istio's kinds and Moonshift's manifests", 2) as phase:
@@ -166,25 +166,25 @@ async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Pr
             phase.advance()
         with reporter.phase("start controller and script worker", 2) as phase:
             await product.start()
-            if wishes.keep:
-                kept.write_down(product, wishes.folder)
+            if options.keep:
+                kept.write_down(product, options.folder)
             phase.advance()
             await served(plane, KINDS)
             phase.advance()
         yield plane, product
-        stays = wishes.keep
+        stays = options.keep
     finally:
         if stays:
             await plane.close()
         else:
             await product.stop()
-            kept.forget(wishes.folder)
+            kept.forget(options.folder)
             await plane.shut_down()
 
 
-async def tell(screen: Screen, plane: Cluster, wishes: Wishes) -> bool:
+async def tell(screen: Screen, plane: Cluster, options: DemoOptions) -> bool:
     """Tell the story; say whether every check held."""
-    commands = _commands(plane, wishes)
+    commands = _commands(plane, options)
     commands.install()
     async with plane.recorder(*KINDS) as recorder:
         story = Story(screen, recorder, plane.client("recorder"), commands)
@@ -197,15 +197,15 @@ async def tell(screen: Screen, plane: Cluster, wishes: Wishes) -> bool:
         await story.approve_first(first)
         await screen.let_read()
         await story.approve_second()
-        if wishes.sabotage:
+        if options.sabotage:
             await break_the_restore(plane.client("developer"))
         await story.judge_the_end(before)
     screen.verdict(story.claims)
     return all(claim.holds for claim in story.claims)
 
 
-def _commands(plane: Cluster, wishes: Wishes) -> Commands:
-    return Commands(plane, wishes.folder / "bin")
+def _commands(plane: Cluster, options: DemoOptions) -> Commands:
+    return Commands(plane, options.folder / "bin")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import NamedTuple, NoReturn
 
 from luaworker.codes import Code
 from luaworker.layers import Layer
-from luaworker.sandbox import Answer, Kit, Sandbox
+from luaworker.sandbox import Answer, CompiledFiles, Sandbox
 from luaworker.seccomp import CHANNEL, Filter
 from luaworker.timers import CpuTimer, arm_clock
 from luaworker.wire import FAILED, Call, Limits, Reply, Task, pack_call, pack_reply, read_call
@@ -62,7 +62,7 @@ def locks(without: frozenset[Layer]) -> Locks:
 class Inherited(NamedTuple):
     """The state that the zygote prepares once for all its children."""
 
-    kit: Kit
+    files: CompiledFiles
     sandbox: Sandbox
     lock: Filter | None
     lock_with_timers: Filter | None
@@ -224,18 +224,18 @@ def _serve_again(call: Call, inherited: Inherited) -> None:
         _disarm(inherited)
         _write_all(reply)
         if inherited.locks.single_use:
-            sandbox = inherited.kit.build()
+            sandbox = inherited.files.build()
         call = read_call(_read_exactly)
 
 
-def rehearse(kit: Kit, call: Call, closed: Locks) -> None:
+def rehearse(files: CompiledFiles, call: Call, closed: Locks) -> None:
     """The part of a child's work that its zygote can do beforehand, over a call that we trust.
 
     CPython specialises bytecode while it runs, which writes to memory. Bytecode that is specialised before the fork
     stays on shared pages.
     """
     whole = io.BytesIO(pack_call(call))
-    _work(read_call(whole.read), kit.build(), closed)
+    _work(read_call(whole.read), files.build(), closed)
 
 
 def live(channel: int, inherited: Inherited) -> NoReturn:

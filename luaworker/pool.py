@@ -18,11 +18,11 @@ from luaworker.demotion import Demotion
 from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
 from luaworker.exchange import converse
 from luaworker.fairness import FairQueue
+from luaworker.heavy_tenants import HeavyTenants
 from luaworker.layers import Layer
 from luaworker.metrics import Metrics
 from luaworker.outcome import Outcome
 from luaworker.recycled import Key, Recycled
-from luaworker.reputation import Reputation
 from luaworker.rest import Rest
 from luaworker.selftest import Verdict, prove
 from luaworker.settings import Settings
@@ -53,13 +53,13 @@ class Pool:
         self._metrics = metrics
         self._library = library
         self._on_ready = on_ready or (lambda _ready: None)
-        self._reputation = Reputation()
+        self._heavy_tenants = HeavyTenants()
         self._queue = FairQueue(
             settings.running,
             settings.running_per_tenant,
             settings.queue_limit,
             settings.running_heavy,
-            self._reputation.is_heavy,
+            self._heavy_tenants.is_heavy,
         )
         self._zygote: Zygote | None = None
         self._retired: set[Zygote] = set()
@@ -174,7 +174,7 @@ class Pool:
             returns = key is not None and self._may_return(outcome, child)
         finally:
             demotion.stop()
-            self._reputation.note(tenant, heavy=demotion.over)
+            self._heavy_tenants.note(tenant, heavy=demotion.over)
             now = asyncio.get_running_loop().time()
             if not (returns and key is not None and self._recycled.offer(key, child, now)):
                 self._end(child)
@@ -182,7 +182,7 @@ class Pool:
 
     def _watch(self, child: Child, call: Call, tenant: str, *, staged: bool) -> Demotion:
         after = self._settings.demote_after + len(call.object_json) * self._settings.demote_per_byte
-        heavy = self._reputation.is_heavy(tenant)
+        heavy = self._heavy_tenants.is_heavy(tenant)
         return Demotion(child, after, self._metrics.demotions.inc, staged=staged, heavy=heavy)
 
     async def _converse(self, child: Child, call: Call, key: Key | None, left: float) -> Outcome:

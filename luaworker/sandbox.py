@@ -1,12 +1,11 @@
 """The prepared Lua state: engine, codec, runner and the reduced set of globals; every child inherits it.
 
 Invariant: no Python callable and no Python exception ever enters the state, and after a script has started the host
-calls into it exactly once and takes only byte strings and numbers out. A state serves one script. The `Kit` makes the
-next state from our own compiled files, never from data that a script could reach. The packaged library is part of
+calls into it exactly once and takes only byte strings and numbers out. A state serves one script. `CompiledFiles` makes
+the next state from our own compiled files, never from data that a script could reach. The packaged library is part of
 these files: if a module of a call is, byte for byte, one of our files, the code that the zygote compiled is used, or
 the module is loaded already; every other module is compiled in the child, like the script. lupa alone is no sandbox;
-the process (child.py) confines
-a script.
+the process (child.py) confines a script.
 """
 
 import os
@@ -71,7 +70,7 @@ def _texts(folder: str | None) -> Iterator[tuple[str, bytes]]:
             yield name, _read(folder, name)
 
 
-class Kit:
+class CompiledFiles:
     """Our Lua files, compiled once, from which states are made."""
 
     def __init__(

@@ -13,7 +13,6 @@ from typing import NoReturn, Protocol
 import grpc
 import grpc.aio
 
-from luaworker.carried import Carried
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
 from luaworker.layers import Layer
@@ -23,6 +22,7 @@ from luaworker.naming import shown_name
 from luaworker.outcome import Outcome
 from luaworker.packaged import Packaged
 from luaworker.pool import Pool
+from luaworker.request_bytes import RequestBytes
 from luaworker.settings import (
     MODULES,
     MODULES_BYTES,
@@ -65,7 +65,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         self._metrics = metrics
         self._packaged = packaged
         self._cache = ScriptCache()
-        self._carried = Carried()
+        self._request_bytes = RequestBytes()
         self._breaker = Breaker()
         metrics.watch_circuits(lambda: self._breaker.open(time.monotonic()))
 
@@ -146,7 +146,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         patience = _UNHURRIED if left is None else left
         began = time.monotonic()
         try:
-            with self._carried.hold(tenant, call.size):
+            with self._request_bytes.hold(tenant, call.size):
                 outcome, waited = await self._pool.run(call, tenant, patience, packaged)
         except Overloaded as trouble:
             await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, trouble)

@@ -21,7 +21,7 @@ from luaworker import wire
 from luaworker.child import Inherited, live, locks, rehearse
 from luaworker.landlock import deny_all
 from luaworker.layers import Layer, unpacked
-from luaworker.sandbox import BACKEND, Kit
+from luaworker.sandbox import BACKEND, CompiledFiles
 from luaworker.seccomp import Filter, forbid_new_privileges
 from luaworker.timers import CpuTimer
 from luaworker.wire import Call, Limits, Module, Task
@@ -57,14 +57,14 @@ def _harden() -> None:
 def _prepare(without: frozenset[Layer]) -> tuple[Inherited, int]:
     """Builds what children inherit, then gives up the file system; returns it with the Landlock version."""
     # A state is good for one script, so the warm-up (lazy symbols, caches) has one of its own.
-    kit, closed = Kit(without), locks(without)
+    files, closed = CompiledFiles(without), locks(without)
     for _ in range(_REHEARSALS):
-        rehearse(kit, _WARM_UP, closed)
+        rehearse(files, _WARM_UP, closed)
     forbid_new_privileges()
     filtered = Layer.SECCOMP not in without
     prepared = Inherited(
-        kit,
-        kit.build(stocked=True),
+        files,
+        files.build(stocked=True),
         Filter() if filtered else None,
         Filter(timers=True) if filtered else None,
         CpuTimer(),
@@ -163,7 +163,7 @@ def main(control_fd: int, without: str) -> NoReturn:
             control.send(wire.UNFIT + str(problem).encode()[:512])
         os._exit(1)
     with suppress(BrokenPipeError, ConnectionResetError):
-        library = prepared.kit.fingerprint
+        library = prepared.files.fingerprint
         control.send(wire.READY + f"{landlock} {BACKEND} {library}".encode())
         _serve(control, prepared)
     sys.stderr.flush()

@@ -24,8 +24,8 @@ from controller.kube.client import KubeClient
 from controller.kube.events import EventRecorder
 from controller.kube.transport import save_memory_of_tls
 from controller.runtime.clock import SystemClock
-from controller.runtime.farewell import Farewell
 from controller.runtime.leadership import Namespaces
+from controller.runtime.shutdown_delay import ShutdownDelay
 from controller.runtime.supervisor import Part, Supervisor, stopping_on_signals
 from controller.scripts.lookup import ScriptLibrary
 from controller.settings import Settings
@@ -61,7 +61,7 @@ class App:
         )  # fmt: skip
         open_metrics = "0" if settings.metrics_secure else settings.metrics_bind_address
         self._health = HealthServer(settings.health_probe_bind_address, open_metrics, metrics)
-        self._farewell = Farewell(settings.shutdown_delay)
+        self._shutdown_delay = ShutdownDelay(settings.shutdown_delay)
         scripts = ConfiguredScripts(
             ScriptLibrary.read(), watched.scripts_map.data, watched.own_scripts.data
         )
@@ -75,7 +75,7 @@ class App:
             metrics,
             scripts.header,
             Surroundings(watched.named(), watched.gateways(client)),
-            lambda: self._farewell.begun,
+            lambda: self._shutdown_delay.begun,
         )
         self._secure = secure_metrics(settings, client, metrics, self._endpoint, clock)
         self._heap = HeapAtRest()
@@ -100,17 +100,17 @@ class App:
         self._watched.add_notes(self._health)
         if self._secure is not None:
             self._health.add_note("metrics", self._secure.why_closed)
-        self._farewell.watch(stop)
+        self._shutdown_delay.watch(stop)
         self._health.add_note("certificate", self._endpoint.note)
         self._health.add_ready_check("webhooks", lambda: self._endpoint.problem)
-        self._health.add_ready_check("running", lambda: self._farewell.problem)
+        self._health.add_ready_check("running", lambda: self._shutdown_delay.problem)
         parts = [
             Part("health", self._health.run),
             Part("webhooks", self._endpoint.run),
             *([Part("metrics", self._secure.run)] if self._secure is not None else []),
             *self._watched.parts(self._endpoint.look_again),
             # Parts end in reverse: the Lease is given up before, caches and webhooks stay until after.
-            Part("farewell", self._farewell.run, self._farewell.stop_within),
+            Part("shutdown-delay", self._shutdown_delay.run, self._shutdown_delay.stop_within),
             Part("events", self._recorder.run),
             Part("rollouts", lambda: self._leadership.run(self._reconcile)),
         ]

@@ -33,7 +33,7 @@ from controller.api.workloads import (
 )
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.domain.availability import Synced
-from controller.domain.rollout.deeds import has_mail
+from controller.domain.rollout.changes_by_people import has_request
 from controller.kube import resources
 from controller.kube.client import KubeClient
 from controller.kube.config_objects import ConfigObjects
@@ -175,7 +175,7 @@ class Watched:
         """
         for rollout in self.caches.rollouts.values():
             if namespaces(rollout.metadata.namespace):
-                self.rollouts.keys.add(rollout.metadata.key, urgent=has_mail(rollout.status))
+                self.rollouts.keys.add(rollout.metadata.key, urgent=has_request(rollout.status))
         for routing in self.caches.traffic_routings.values():
             if namespaces(routing.metadata.namespace):
                 self.routings.keys.add(routing.metadata.key)

@@ -26,7 +26,7 @@ from controller.certificates.authority import (
     matches,
     new_authority,
 )
-from controller.certificates.succession import NOBODY, SETTLE, Succession
+from controller.certificates.former_authority import NOBODY, SETTLE, IssuingAuthorities
 
 RENEW_AUTHORITY_BEFORE = timedelta(days=365)
 RENEW_CERTIFICATE_BEFORE = timedelta(days=120)
@@ -47,7 +47,7 @@ class Bundle(msgspec.Struct, frozen=True):
     next_authority: Pair | None = None
     old_authority: bytes = b""
     changed_at: datetime | None = None
-    others: Succession = NOBODY
+    others: IssuingAuthorities = NOBODY
 
     @property
     def trusted(self) -> bytes:

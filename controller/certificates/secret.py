@@ -11,8 +11,8 @@ from typing import Protocol
 import msgspec
 
 from controller.certificates.authority import Pair
+from controller.certificates.former_authority import NOBODY, IssuingAuthorities, updated
 from controller.certificates.rotation import Bundle, Step, plan_rotation, recovered, rotated
-from controller.certificates.succession import NOBODY, Succession, succeeded
 from controller.errors import AlreadyExists, Conflict, Postponed
 
 CA_CERT, CA_KEY = "ca-cert.pem", "ca-key.pem"
@@ -63,7 +63,7 @@ def bundle_of(data: Mapping[str, bytes]) -> Bundle | None:
         next_authority=following if following.certificate and following.key else None,
         old_authority=data.get(OLD_CERT, b""),
         changed_at=_instant(data.get(CHANGED_AT, b"")),
-        others=Succession(
+        others=IssuingAuthorities(
             data.get(OTHERS_CERT, b""),
             data.get(OTHERS_BEFORE, b""),
             _instant(data.get(OTHERS_CHANGED_AT, b"")),
@@ -146,4 +146,4 @@ def _with_others(
 ) -> Bundle:
     present = seen.others if seen else NOBODY
     authority = present.authority if others is None else others
-    return msgspec.structs.replace(bundle, others=succeeded(present, authority, now))
+    return msgspec.structs.replace(bundle, others=updated(present, authority, now))

@@ -30,7 +30,7 @@ class Picture(Protocol):
         ...
 
 
-class Bell:
+class ChangeSignal:
     """Rings when something changed; several rings before the next wait count as one."""
 
     def __init__(self) -> None:
@@ -52,32 +52,32 @@ Follow = Callable[[Callable[[], None]], Awaitable[None]]
 
 async def watch(picture: Picture, follow: Follow) -> None:
     """Show `picture` until interrupted."""
-    bell = Bell()
+    changed = ChangeSignal()
     console = terminal()
     async with asyncio.TaskGroup() as group:
-        group.create_task(_follow(follow, bell))
+        group.create_task(_follow(follow, changed))
         if console is None:
-            await _print_changes(picture, bell)
+            await _print_changes(picture, changed)
         else:
             with Live(console=console, auto_refresh=False) as live:
-                await _redraw(picture, bell, live)
+                await _redraw(picture, changed, live)
 
 
-async def _follow(follow: Follow, bell: Bell) -> None:
-    await follow(bell.ring)
+async def _follow(follow: Follow, changed: ChangeSignal) -> None:
+    await follow(changed.ring)
 
 
-async def _redraw(picture: Picture, bell: Bell, live: Live) -> None:
+async def _redraw(picture: Picture, changed: ChangeSignal, live: Live) -> None:
     while True:
         live.update(picture.draw(datetime.now(UTC)), refresh=True)
         try:
             async with asyncio.timeout(REDRAW):
-                await bell.heard()
+                await changed.heard()
         except TimeoutError:
             continue
 
 
-async def _print_changes(picture: Picture, bell: Bell) -> None:
+async def _print_changes(picture: Picture, changed: ChangeSignal) -> None:
     printed: tuple[str, ...] = ()
     while True:
         now = datetime.now(UTC)
@@ -86,4 +86,4 @@ async def _print_changes(picture: Picture, bell: Bell) -> None:
             if line not in printed:
                 say(f"{now:%H:%M:%S}  {one_line(line)}")
         printed = lines
-        await bell.heard()
+        await changed.heard()

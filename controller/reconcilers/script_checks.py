@@ -66,7 +66,7 @@ class Validator(Protocol):
         ...
 
 
-class Shadows(Protocol):
+class PackagedScripts(Protocol):
     """Compares keys with packaged scripts and modules: the script library."""
 
     def configured(self, key: str, text: str) -> Script | MissingScript:
@@ -78,7 +78,7 @@ class Shadows(Protocol):
         ...
 
 
-class Teller(Protocol):
+class EventReporter(Protocol):
     """Reports about the ConfigMap: the recorder of Events."""
 
     def __call__(
@@ -105,8 +105,8 @@ class ScriptChecks:
         key: Key,
         *,
         validator: Validator,
-        shadows: Shadows,
-        tell: Teller,
+        shadows: PackagedScripts,
+        tell: EventReporter,
         metrics: ScriptMetrics | None = None,
         retry: float = RETRY,
     ) -> None:

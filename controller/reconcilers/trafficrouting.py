@@ -52,7 +52,7 @@ from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
 
 
-class Sights(Protocol):
+class RoutingSource(Protocol):
     """The source of Rollouts and gateway objects."""
 
     def observe(self, key: Key) -> Observation | None: ...
@@ -83,16 +83,16 @@ class DriftMetrics(Protocol):
 class SharedWorld:
     """Observations of TrafficRoutings, from the caches alone."""
 
-    def __init__(self, caches: Caches, sights: Sights, clock: Clock) -> None:
+    def __init__(self, caches: Caches, source: RoutingSource, clock: Clock) -> None:
         self._caches = caches
-        self._sights = sights
+        self._source = source
         self._clock = clock
 
     def observe(self, key: Key) -> TrafficRoutingSeen | None:
         """Everything about one TrafficRouting; None when it is gone."""
         routing = self._caches.traffic_routings.get(key)
         if routing is None:
-            self._sights.forget(_owner(key))
+            self._source.forget(_owner(key))
             return None
         owner = Key(key.namespace, owner_of(routing))
         named = self._caches.rollouts.index(SHARED_ROUTING, str(key))
@@ -102,7 +102,7 @@ class SharedWorld:
         return TrafficRoutingSeen(
             routing=routing,
             members=tuple(self._members(key, routing)),
-            routes=self._sights.routes(
+            routes=self._source.routes(
                 owner,
                 routing.metadata.uid,
                 references_of(entries, disable_generate=True, namespace=key.namespace),
@@ -120,7 +120,7 @@ class SharedWorld:
     def _members(self, key: Key, routing: TrafficRouting) -> list[MemberSeen]:
         found: list[MemberSeen] = []
         for name in joined(routing):
-            seen = self._sights.observe(Key(key.namespace, name))
+            seen = self._source.observe(Key(key.namespace, name))
             if seen is not None:
                 found.append(MemberSeen(seen.rollout, self._new_pods(seen)))
         return found

@@ -17,7 +17,7 @@ from controller.effects.gateways import ScriptRunner
 from controller.errors import MoonshiftError
 from controller.reconcilers.relevance import SOON_SECONDS
 from controller.simulation.deployments import DeploymentController
-from controller.simulation.passes import Crashed, Misfortune, Passes, Scripts
+from controller.simulation.passes import Crashed, Passes, PassFault, Scripts
 from controller.simulation.people import People
 from controller.simulation.pods import (
     EndpointController,
@@ -111,7 +111,7 @@ class SimulatedCluster:
         self._wakes.pop(key, None)
         self.passes.decided.pop(key, None)
         try:
-            result = self.passes.over_rollout(key, Misfortune(crash_after, meanwhile))
+            result = self.passes.over_rollout(key, PassFault(crash_after, meanwhile))
         except Crashed:
             self.passes.restart()
         except MoonshiftError:

@@ -69,7 +69,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a pass of a simulated cluster waits for something")
 
 
-class Misfortune:
+class PassFault:
     """A fault of a pass: `meanwhile` runs between observation and first action; death after this number of actions, or
     before the status if there are fewer.
     """
@@ -153,7 +153,7 @@ class _Effects(Pass):
 
     async def apply(self, action: Action) -> Outcome:
         around, state = self.around, self.around.state
-        around.misfortune.before_action()
+        around.fault.before_action()
         before = state.version
         refused = state.refusals.get(type(action).__name__)
         outcome = refused or await super().apply(action)
@@ -171,7 +171,7 @@ class _Reconciler(RolloutReconciler):
         self, rollout: Rollout, version: str, decision: Decision, writes: Writes
     ) -> None:
         if decision.status != rollout.status:
-            self.around.misfortune.before_status()
+            self.around.fault.before_status()
         await super()._write_status(rollout, version, decision, writes)
 
 
@@ -180,7 +180,7 @@ class Passes:
 
     def __init__(self, state: ClusterState, scripts: Scripts, runner: ScriptRunner) -> None:
         self.state = state
-        self.misfortune = Misfortune()
+        self.fault = PassFault()
         self.acted: Callable[[], None] = lambda: None
         """Called after every action that wrote something."""
         self.woken: dict[Key, None] = {}
@@ -234,17 +234,17 @@ class Passes:
     def observe(self, key: Key) -> Observation | None:
         """The look that begins a pass."""
         seen = self.see(key)
-        self.misfortune.after_look()
+        self.fault.after_look()
         return seen
 
     def _decide(self, seen: Observation, now: datetime) -> Decision:
         decision = self.decided[seen.rollout.metadata.key] = decide(seen, now)
         return decision
 
-    def over_rollout(self, key: Key, misfortune: Misfortune) -> Result:
+    def over_rollout(self, key: Key, fault: PassFault) -> Result:
         """One pass over a Rollout. Raises Crashed, or the API server's error."""
         self.woken.pop(key, None)
-        self.misfortune = misfortune
+        self.fault = fault
         return at_once(self._reconcile(key))
 
     def restart(self) -> None:

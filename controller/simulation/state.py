@@ -69,7 +69,7 @@ def resource_of_kind(api_version: str, kind: str) -> Resource:
     return Resource(group, version, f"{kind.lower()}s", kind)
 
 
-class Weather:
+class Environment:
     """State that no object contains: nodes, delays, injected faults and refusals."""
 
     def __init__(self, delays: Delays | None = None) -> None:
@@ -90,7 +90,7 @@ class Weather:
         """The answer of an effect instead of acting, by name of the action."""
 
 
-class ClusterState(Weather):
+class ClusterState(Environment):
     """The API server, and typed views of its objects."""
 
     def __init__(self, now: datetime, delays: Delays | None = None) -> None:

@@ -14,7 +14,7 @@ from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
 from controller.certificates.secret import SecretStore
-from controller.certificates.summons import Summons
+from controller.certificates.worker_notice import WorkerNotice
 from controller.domain.traffic.plan.abilities import Headers
 from controller.kube.client import KubeClient
 from controller.runtime.clock import Clock
@@ -62,8 +62,8 @@ def make_endpoint(
     places = _places(settings, folder)
     secrets = _secrets(settings, client, folder)
     publisher = Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity)
-    summons = Summons(KubeWorkerPods(client, settings.namespace, places.worker_service))
-    keeper = CertificateKeeper(secrets, publisher, address, places, clock, summons.call)
+    notice = WorkerNotice(KubeWorkerPods(client, settings.namespace, places.worker_service))
+    keeper = CertificateKeeper(secrets, publisher, address, places, clock, notice.call)
     authority = settings.webhook_client_ca
     app = webhook_app(handlers, metrics, authenticated=bool(authority), leaving=leaving)
     return Endpoint(
@@ -73,7 +73,7 @@ def make_endpoint(
         files=places.webhook_directory,
         client_authority=authority,
         loaded=metrics.certificate_loaded,
-        beside=summons.run,
+        beside=notice.run,
     )
 
 

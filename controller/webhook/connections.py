@@ -48,10 +48,10 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
 class Connection(asyncio.Protocol):
     """One connection; everything is passed on to `inner`, the HTTP protocol."""
 
-    def __init__(self, door: "Door", address: str, inner: asyncio.Protocol) -> None:
+    def __init__(self, acceptor: "Acceptor", address: str, inner: asyncio.Protocol) -> None:
         self.address = address
         self.idle_since: float | None = None
-        self._door = door
+        self._door = acceptor
         self._inner = inner
         self._transport: asyncio.Transport | None = None
         self._head: asyncio.TimerHandle | None = None
@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
         self._inner.resume_writing()
 
 
-class Door:
+class Acceptor:
     """Accepts connections within `limits` and gives each a protocol made by `make`."""
 
     def __init__(

@@ -19,7 +19,7 @@ from aiohttp import web
 
 from controller.errors import BadConfiguration
 from controller.webhook.admission import Handler
-from controller.webhook.connections import MAX_PENDING_CONNECTIONS, ConnectionLimits, Door
+from controller.webhook.connections import MAX_PENDING_CONNECTIONS, Acceptor, ConnectionLimits
 from controller.webhook.conversion import convert
 from controller.webhook.intake import BodyLimits, Intake
 from controller.webhook.offload import Offload
@@ -50,8 +50,8 @@ class AdmissionMetrics(Protocol):
         ...
 
 
-DOOR = web.AppKey("door", list[Door])
-"""The door of a running server: one entry while it serves."""
+ACCEPTOR = web.AppKey("acceptor", list[Acceptor])
+"""The acceptor of a running server: one entry while it serves."""
 Leaving = Callable[[], bool]
 """Whether this replica was asked to stop: clients are then sent to another one with their next request."""
 LEAVING = web.AppKey[Leaving]("leaving")
@@ -75,7 +75,7 @@ def webhook_app(
     request alone, and API servers present no certificate for them.
     """
     app = web.Application(middlewares=[_counted])
-    app[DOOR] = []
+    app[ACCEPTOR] = []
     app[LEAVING] = leaving
     intake, offload = Intake(limits or BodyLimits()), Offload()
     for path, handler in handlers.items():
@@ -88,12 +88,12 @@ def webhook_app(
 
 @web.middleware
 async def _counted(request: web.Request, handler: "Answering") -> web.StreamResponse:
-    """The door knows which connections wait for an answer."""
+    """The acceptor knows which connections wait for an answer."""
     with contextlib.ExitStack() as stack:
-        for door in request.app[DOOR]:
-            stack.enter_context(door.asking(request.transport))
+        for acceptor in request.app[ACCEPTOR]:
+            stack.enter_context(acceptor.asking(request.transport))
         answer = await handler(request)
-        crowded = any(door.crowded(request.transport) for door in request.app[DOOR])
+        crowded = any(acceptor.crowded(request.transport) for acceptor in request.app[ACCEPTOR])
         if crowded or request.app[LEAVING]():
             answer.force_close()
         return answer
@@ -232,10 +232,10 @@ async def serving(
     await runner.setup()
     try:
         assert runner.server is not None
-        door = Door(runner.server, tls, limits or ConnectionLimits())
+        acceptor = Acceptor(runner.server, tls, limits or ConnectionLimits())
         with _listening(host, port) as listening:
-            app.get(DOOR, []).append(door)
-            accepting = asyncio.create_task(door.receive(listening))
+            app.get(ACCEPTOR, []).append(acceptor)
+            accepting = asyncio.create_task(acceptor.receive(listening))
             try:
                 yield listening.getsockname()[1]
             finally:

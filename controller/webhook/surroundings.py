@@ -16,7 +16,7 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.api.workloads import Deployment
 from controller.domain.admission.named import Named
-from controller.domain.admission.surroundings import Absent, Seen, Template, There, Unknown
+from controller.domain.admission.surroundings import Absent, Exists, Seen, Template, Unknown
 from controller.domain.availability import NotServed, Unavailable
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.kind_watch import Kind, RawObject
@@ -127,7 +127,7 @@ class Surroundings:
             return (
                 Absent() if found is None else _template(found.spec.template, found.spec.replicas)
             )
-        return There() if key in self._caches.traffic_routings else Absent()
+        return Exists() if key in self._caches.traffic_routings else Absent()
 
     async def _read(self, namespace: str, one: Named, otherwise: Seen | None) -> Seen:
         """The object on the server; `otherwise` if the server cannot be asked."""
@@ -152,7 +152,7 @@ def _seen(one: Named, raw: bytes | msgspec.Raw) -> Seen:
     if (group, kind) in KNOWN_WORKLOADS:
         spec = msgspec.json.decode(raw, type=_Workload).spec
         return _with_labels(spec.template, spec.replicas)
-    return There()
+    return Exists()
 
 
 def _template(raw: msgspec.Raw, replicas: int) -> Seen:

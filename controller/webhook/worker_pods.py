@@ -21,7 +21,7 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 class KubeWorkerPods:
-    """Implements `controller.certificates.summons.WorkerPods`."""
+    """Implements `controller.certificates.worker_notice.WorkerPods`."""
 
     def __init__(self, client: KubeClient, namespace: str, service: str) -> None:
         """`service` is the name that the worker's Service, Deployment and label have in common."""

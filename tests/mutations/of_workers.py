@@ -121,7 +121,7 @@ OF_WORKERS: tuple[Mutation, ...] = (
         ),
         (
             "a child that serves again keeps the state of its last call",
-            "            sandbox = inherited.kit.build()\n",
+            "            sandbox = inherited.files.build()\n",
             "            pass\n",
             "component/luaworker/test_recycled.py::test_a_packaged_script_is_served_again_by_the_same_child_in_a_fresh_state",
         ),

@@ -66,11 +66,13 @@ def approve(
     if step is not None and len(names) > 1:
         raise click.UsageError("--step is about one Rollout: give one NAME")
     run(
-        lambda session: _approve_all(session, names, Wish(step, message), timeout if wait else None)
+        lambda session: _approve_all(
+            session, names, ApprovalRequest(step, message), timeout if wait else None
+        )
     )
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ApprovalRequest(msgspec.Struct, frozen=True):
     """The step to approve, and the reason; no step means the waiting step."""
 
     step: int | None
@@ -78,13 +80,13 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 async def _approve_all(
-    session: Session, names: tuple[str, ...], wish: Wish, wait: timedelta | None
+    session: Session, names: tuple[str, ...], request: ApprovalRequest, wait: timedelta | None
 ) -> None:
     """All of them, as far as possible; the first failure is the command's own."""
     failures: list[Failure] = []
     for name in names:
         try:
-            await _approve(session, name, wish, wait)
+            await _approve(session, name, request, wait)
         except Failure as failure:
             failures.append(failure)
     for also in failures[1:]:
@@ -93,12 +95,14 @@ async def _approve_all(
         raise failures[0]
 
 
-async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | None) -> None:
+async def _approve(
+    session: Session, name: str, request: ApprovalRequest, wait: timedelta | None
+) -> None:
     rollout = await read_rollout(session, name)
-    step = wish.step
+    step = request.step
     if (problem := not_approvable(rollout, step)) != "":
         raise Failure(await _with_state_of_controller(session, rollout, problem))
-    if wish.message and step is None:
+    if request.message and step is None:
         step = current_step(rollout.status)
         if (problem := not_approvable(rollout, step)) != "":
             raise Failure(problem)
@@ -107,7 +111,7 @@ async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | No
             ROLLOUTS, session.namespace, name, plain_patch(rollout), "status"
         )
     else:
-        await approve_exactly(session, name, step, wish.message)
+        await approve_exactly(session, name, step, request.message)
     say(f"{NAMED}/{name} approved")
     # with --wait this is reported at the end, and only if the controller did not act
     unseen = wait is None

@@ -41,7 +41,7 @@ _CODES = {
 }
 
 
-class Wish(msgspec.Struct, frozen=True):
+class GateTestOptions(msgspec.Struct, frozen=True):
     """The request of the command line."""
 
     values: dict[str, str]
@@ -137,10 +137,10 @@ def gate_test(
     """
     if not paths and not name:
         raise click.UsageError("-f FILE is needed, or --from-rollout NAME")
-    wish = Wish(_values(values), step, as_stable, _past(replay), lasts, form)
+    options = GateTestOptions(_values(values), step, as_stable, _past(replay), lasts, form)
     access = access_of(address, headers, token, authority)
     given = read_given(paths, connection_of(click.get_current_context()).namespace or "default")
-    code = _run(name, given, lambda place: _tested(place, wish, access))
+    code = _run(name, given, lambda place: _tested(place, options, access))
     if code != ExitCode.OK:
         raise SystemExit(int(code))
 
@@ -186,23 +186,25 @@ def _run(name: str | None, given: Given, work: Callable[[Place], Awaitable[ExitC
     return run(connected)
 
 
-async def _tested(place: Place, wish: Wish, access: Access) -> ExitCode:
-    found, namespace = chosen(place.given, wish.step), place.namespace
+async def _tested(place: Place, options: GateTestOptions, access: Access) -> ExitCode:
+    found, namespace = chosen(place.given, options.step), place.namespace
     access = structs.replace(access, reads_secrets=place.client is not None)
-    ready = [_asked(found, namespace, one, wish, access) for one in found.gates]
+    ready = [_asked(found, namespace, one, options, access) for one in found.gates]
     async with sources(access, place.client) as asking:
-        if wish.replay is not None:
-            return await _replayed(asking, ready, namespace, wish)
-        return await _tried(asking, ready, namespace, wish)
+        if options.replay is not None:
+            return await _replayed(asking, ready, namespace, options)
+        return await _tried(asking, ready, namespace, options)
 
 
 Ready = tuple[Gate, tuple[Asked, ...] | Refusal]
 
 
-def _asked(given: Given, namespace: str, gate: Gate, wish: Wish, access: Access) -> Ready:
+def _asked(
+    given: Given, namespace: str, gate: Gate, options: GateTestOptions, access: Access
+) -> Ready:
     words = words_of(given.rollout, given.workload, namespace, gate)
-    words, arguments = said(words, wish.values)
-    if wish.as_stable:
+    words, arguments = said(words, options.values)
+    if options.as_stable:
         words = of_the_stable(words)
     gate = with_arguments(gate, arguments)
     asked = asked_about(gate.analysis, given.templates, given.workload, words, packaged())
@@ -211,7 +213,9 @@ def _asked(given: Given, namespace: str, gate: Gate, wish: Wish, access: Access)
     return gate, tuple(access.applied(one) for one in asked)
 
 
-async def _tried(asking: Sources, ready: list[Ready], namespace: str, wish: Wish) -> ExitCode:
+async def _tried(
+    asking: Sources, ready: list[Ready], namespace: str, options: GateTestOptions
+) -> ExitCode:
     gates: list[GateTried] = []
     for gate, asked in ready:
         if isinstance(asked, Refusal):
@@ -220,16 +224,18 @@ async def _tried(asking: Sources, ready: list[Ready], namespace: str, wish: Wish
         metrics = await asyncio.gather(*(tried(asking, namespace, one) for one in asked))
         gates.append(GateTried(gate.named, tuple(metrics)))
     found = tuple(gates)
-    if wish.form is not None:
-        show_data(Tried(found), wish.form)
+    if options.form is not None:
+        show_data(Tried(found), options.form)
     else:
         show(tried_report(found))
     return _CODES[exit_reading(found)]
 
 
-async def _replayed(asking: Sources, ready: list[Ready], namespace: str, wish: Wish) -> ExitCode:
-    assert wish.replay is not None
-    span = span_of(wish.replay, wish.lasts)
+async def _replayed(
+    asking: Sources, ready: list[Ready], namespace: str, options: GateTestOptions
+) -> ExitCode:
+    assert options.replay is not None
+    span = span_of(options.replay, options.lasts)
     gates: list[GateReplayed] = []
     for gate, asked in ready:
         if isinstance(asked, Refusal):
@@ -238,8 +244,8 @@ async def _replayed(asking: Sources, ready: list[Ready], namespace: str, wish: W
         else:
             gates.append(await played(asking, namespace, gate, asked, span))
     found = tuple(gates)
-    if wish.form is not None:
-        show_data(Replayed(found), wish.form)
+    if options.form is not None:
+        show_data(Replayed(found), options.form)
     else:
         show(replay_report(found))
     if any(gate.problem for gate in found):

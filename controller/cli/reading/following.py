@@ -10,7 +10,7 @@ from typing import TypeVar
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.api.workloads import Deployment
-from controller.cli.live import Bell
+from controller.cli.live import ChangeSignal
 from controller.cli.reading.source import Source, named
 from controller.kube.client import KubeClient
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS
@@ -38,16 +38,16 @@ async def follow_rollout(
         Source(ROLLOUTS, rollouts, Rollout, namespace=key.namespace, fields=named(key.name)),
         Source(DEPLOYMENTS, workloads, Deployment, namespace=key.namespace, fields=named(name)),
     )
-    bell = Bell()
+    changed = ChangeSignal()
     for store in (rollouts, workloads):
-        store.subscribe(lambda old, new: bell.ring())
+        store.subscribe(lambda old, new: changed.ring())
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(source.reflector(client).run()) for source in sources]
         while True:
             answer = look(rollouts.get(key), workloads.get(Key(key.namespace, name)))
             if answer is not None:
                 break
-            await bell.heard()
+            await changed.heard()
         for task in tasks:
             task.cancel()
     return answer

@@ -35,7 +35,7 @@ class Template(msgspec.Struct, frozen=True):
     replicas: int | None = None
 
 
-class There(msgspec.Struct, frozen=True):
+class Exists(msgspec.Struct, frozen=True):
     """The object exists; its content does not matter."""
 
 
@@ -47,7 +47,7 @@ class Unknown(msgspec.Struct, frozen=True):
     """The object could not be read: no right, no such kind, no time."""
 
 
-Seen = Service | Template | There | Absent | Unknown
+Seen = Service | Template | Exists | Absent | Unknown
 
 
 class Remark(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ def _about(one: Named, found: Seen, seen: Mapping[Named, Seen], namespace: str) 
                 yield from _selects_nothing(one, found, seen, namespace)
         case Template():
             yield from _leaves_no_old_pod(one, found, namespace)
-        case There() | Unknown():
+        case Exists() | Unknown():
             pass
         case _:
             assert_never(found)

@@ -28,8 +28,8 @@ from controller.domain.rollout import restoring, routing, services
 from controller.domain.rollout.empty_sides import (
     ROUTES,
     SERVICE,
-    Half,
     Side,
+    SideRevision,
     answers,
     reaches_somebody,
     sides,
@@ -107,13 +107,13 @@ def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side
     if _by_plan(context, status, side):
         return True
     is_deployment = context.workload.kind is WorkloadKind.DEPLOYMENT
-    return side.half is Half.STABLE and is_deployment and not context.old_revision_runs
+    return side.revision is SideRevision.STABLE and is_deployment and not context.old_revision_runs
 
 
 def _by_plan(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
     """The release itself removes the last pod of this side."""
     ours = moonshift_status(status)
-    if side.half is Half.NEW or context.style is not Style.PARTITION:
+    if side.revision is SideRevision.NEW or context.style is not Style.PARTITION:
         return False
     return ours.goal == Goal.SUCCESS or context.leaves_none(max(1, ours.step))
 
@@ -121,7 +121,7 @@ def _by_plan(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool
 def _is_over(context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide) -> bool:
     """The share that was moved does not return: nothing is pinned, or routed, any more."""
     ours = moonshift_status(status)
-    if side.half is Half.NEW:
+    if side.revision is SideRevision.NEW:
         step = context.step(ours.step)
         ends = bool(ours.goal) or not step.routes_traffic or context.takes_all(ours.step)
         return ends and not context.routes_lead
@@ -139,7 +139,7 @@ def _is_over(context: ReleaseContext, status: RolloutStatus, side: Side, known: 
 
 def _has_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
     """This side receives requests: from the routes, or because its Service is pinned."""
-    if side.half is Half.STABLE and not context.shared:
+    if side.revision is SideRevision.STABLE and not context.shared:
         if _is_pinned(context, side.service):
             return True
         if reaches_somebody(context, side.service):
@@ -149,13 +149,13 @@ def _has_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> bo
     share = routing.share_led(context, status)
     if share is None:
         return True
-    return share > 0 if side.half is Half.NEW else share < 100
+    return share > 0 if side.revision is SideRevision.NEW else share < 100
 
 
 def _other_side_has_ready_pods(context: ReleaseContext, side: Side) -> bool:
     """The other side has ready pods."""
     canary = context.canary_service_of(side.service)
-    if side.half is Half.NEW:
+    if side.revision is SideRevision.NEW:
         return reaches_somebody(context, side.service)
     if not context.shared and would_lead_to(context, side.service):
         # The Service is un-pinned already; its slices will soon show it.
@@ -171,14 +171,18 @@ def _is_pinned(context: ReleaseContext, service: str) -> bool:
 def _way_to_move_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> str:
     """The way in which the side's share can be moved now; empty if no pod would receive the share."""
     un_pinned = (
-        side.half is Half.STABLE and not context.shared and reaches_somebody(context, side.service)
+        side.revision is SideRevision.STABLE
+        and not context.shared
+        and reaches_somebody(context, side.service)
     )
     if un_pinned:
         return SERVICE
     if not _other_side_has_ready_pods(context, side):
         return ""
     by_service = (
-        side.half is Half.STABLE and not context.shared and would_lead_to(context, side.service)
+        side.revision is SideRevision.STABLE
+        and not context.shared
+        and would_lead_to(context, side.service)
     )
     return SERVICE if by_service else ROUTES
 
@@ -223,7 +227,7 @@ def _lead_away(
     by_routes = [side for side in away if entries[side.key].led_away == ROUTES]
     if not by_routes or not context.routes_lead:
         return actions
-    if any(side.half is Half.NEW for side in by_routes):
+    if any(side.revision is SideRevision.NEW for side in by_routes):
         if routing.share_led(context, status) == 0:
             return actions
         return (*actions, *restoring.restore_depth_zero(context, status))
@@ -240,12 +244,16 @@ def _lead_back(
     """Pins that were removed are restored while the release wants them; routes follow their step again."""
     ours = moonshift_status(status)
     # A release ends with its workload: routes and Services are restored, and no share is moved.
-    if context.seen.workload is None or not any(side.half is Half.STABLE for side in back):
+    if context.seen.workload is None or not any(
+        side.revision is SideRevision.STABLE for side in back
+    ):
         return ()
     if ours.goal in PINNED_ON and context.owners is not None:
         # Only if stable pods are ready again: a record that ended for another reason leaves the Service un-pinned,
         # or every second pass would pin it to a revision without pods.
-        answer = any(answers(context, status, side) for side in back if side.half is Half.STABLE)
+        answer = any(
+            answers(context, status, side) for side in back if side.revision is SideRevision.STABLE
+        )
         return services.pinned(context, status) if answer else ()
     if ours.goal or not ours.release:
         return ()
@@ -282,7 +290,7 @@ def _earliest(
 def new_side_is_led_away(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Routes give the new revision a share, and its pods have not been ready for the grace period."""
     entries = moonshift_status(status).empty_sides
-    led = any(_led(entries, side) for side in sides(context) if side.half is Half.NEW)
+    led = any(_led(entries, side) for side in sides(context) if side.revision is SideRevision.NEW)
     return led and context.routes_lead and routing.share_led(context, status) != 0
 
 
@@ -298,7 +306,9 @@ def _problem(
             continue
         since = entries[side.key].since
         at = f" since {since:%H:%M:%S} UTC" if since is not None else ""
-        who, other = ("stable", "new") if side.half is Half.STABLE else ("new", "stable")
+        who, other = (
+            ("stable", "new") if side.revision is SideRevision.STABLE else ("new", "stable")
+        )
         text = (
             f"no pod of the {who} revision is ready behind Service {context.namespace}/{side.service}{at}: all "
             f"requests go to the {other} revision until one has been ready for {context.grace.total_seconds():g} s"

@@ -15,7 +15,7 @@ from controller.domain.rollout.release_context import ReleaseContext, moonshift_
 from controller.domain.traffic.validation.selecting import selects_pods
 
 
-class Half(StrEnum):
+class SideRevision(StrEnum):
     """The revision of a side."""
 
     STABLE = "stable"
@@ -31,19 +31,19 @@ ROUTES = "routes"
 class Side(Value, frozen=True):
     """One revision behind one stable Service."""
 
-    half: Half
+    revision: SideRevision
     service: str
 
     @property
     def key(self) -> str:
         """Its name in status."""
-        return f"{self.half}/{self.service}"
+        return f"{self.revision}/{self.service}"
 
 
 def sides(context: ReleaseContext) -> tuple[Side, ...]:
     """All sides of a Rollout, without those of Services that the release of another Rollout pins."""
     ours = (name for name in context.stable_services if not context.is_pinned_by_another(name))
-    return tuple(Side(half, service) for service in ours for half in Half)
+    return tuple(Side(revision, service) for service in ours for revision in SideRevision)
 
 
 def entry_of(status: RolloutStatus, side: Side) -> EmptySide | None:
@@ -53,14 +53,16 @@ def entry_of(status: RolloutStatus, side: Side) -> EmptySide | None:
 
 def led_away(status: RolloutStatus, service: str) -> bool:
     """The stable Service is un-pinned now, because the stable revision has no ready pod."""
-    entry = entry_of(status, Side(Half.STABLE, service))
+    entry = entry_of(status, Side(SideRevision.STABLE, service))
     return entry is not None and entry.led_away == SERVICE
 
 
 def all_goes_to_new(status: RolloutStatus) -> bool:
     """The routes send everything to the new revision, because the stable one has no ready pod."""
     found = moonshift_status(status).empty_sides.items()
-    return any(key.startswith(Half.STABLE) and entry.led_away == ROUTES for key, entry in found)
+    return any(
+        key.startswith(SideRevision.STABLE) and entry.led_away == ROUTES for key, entry in found
+    )
 
 
 # --- ready pods ---------------------------------------------------------------------------------
@@ -68,13 +70,13 @@ def all_goes_to_new(status: RolloutStatus) -> bool:
 
 def answers(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
     """Requests for this side reach a ready pod of its own revision, or of the revisions it was widened to."""
-    if side.half is Half.NEW and not context.shared:
+    if side.revision is SideRevision.NEW and not context.shared:
         return bool(
             context.ready_endpoints(context.canary_service_of(side.service)) & _ready(_all(context))
         )
     here = context.ready_endpoints(side.service)
     new = _ready(context.new_pods)
-    if side.half is Half.NEW:
+    if side.revision is SideRevision.NEW:
         return bool(here & new)
     if context.shared:
         return bool(here & _ready(_all(context)) - new)
@@ -96,7 +98,7 @@ def stable_uids(context: ReleaseContext, status: RolloutStatus) -> frozenset[str
 
 def new_answers(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Every Service that a route uses for the new revision has a ready pod of that revision."""
-    new = (Side(Half.NEW, service) for service in context.stable_services)
+    new = (Side(SideRevision.NEW, service) for service in context.stable_services)
     return all(answers(context, status, side) for side in new)
 
 

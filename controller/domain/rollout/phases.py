@@ -41,7 +41,7 @@ from controller.domain.rollout.left_behind import without_a_release
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
     completed,
-    continue_lending,
+    continue_exchange,
     decide_release,
     ended,
     own_template_first,
@@ -214,7 +214,7 @@ def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if context.seen.workload is None:
         return _without_workload(context, status)
     if moonshift_status(status).lent:
-        return continue_lending(context, status)
+        return continue_exchange(context, status)
     status = config_release.followed(context, status)
     changed_content = config_release.stamped(context, status)
     if changed_content is not None:

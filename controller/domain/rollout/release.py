@@ -34,7 +34,7 @@ from controller.domain.rollout.empty_side_routes import new_side_is_led_away
 from controller.domain.rollout.ends import End, abandoned, rolled_back_by
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import go_to, read_jump
-from controller.domain.rollout.moving import lending
+from controller.domain.rollout.moving import surplus_new_pods
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.freezing import (
     freeze_again,
@@ -180,15 +180,15 @@ def _decide_frozen(context: ReleaseContext, status: RolloutStatus) -> Transition
     if goal or scaled_away(context) or mechanism_of(context).returned_as_new(context, status):
         return _come_back(context, status)
     if mechanism_of(context).too_many_are_new(context, status):
-        return lending.lend(status)
+        return surplus_new_pods.begin_exchange(status)
     if new_side_is_led_away(context, status):
         return _withdraw(context, status)
     return _continue(context, status)
 
 
-def continue_lending(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def continue_exchange(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """A DaemonSet has its stable template for a short time: nothing else is decided meanwhile."""
-    stop = lending.lent(context, status)
+    stop = surplus_new_pods.exchange(context, status)
     if stop is None:
         return Continue(with_moonshift_status(status, lent=""))
     return with_deadline(context, stop)
@@ -196,7 +196,11 @@ def continue_lending(context: ReleaseContext, status: RolloutStatus) -> Transiti
 
 def own_template_first(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """However a release ends, the workload has the template that its owner asked for."""
-    return lending.taken_back(context, status) if context.seen.workload is not None else None
+    return (
+        surplus_new_pods.template_restored(context, status)
+        if context.seen.workload is not None
+        else None
+    )
 
 
 def _continue(context: ReleaseContext, status: RolloutStatus) -> Transition:

@@ -9,11 +9,11 @@ import pytest
 from controller.api.jsontree import child, items
 from controller.certificates.authority import Pair, issue, issued_by, new_authority
 from controller.certificates.directory import read_files
+from controller.certificates.former_authority import NOBODY, SETTLE, IssuingAuthorities, updated
 from controller.certificates.issued import Issued, Unusable, read_issued
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import MUTATING, Address, Publisher
 from controller.certificates.secret import bundle_of
-from controller.certificates.succession import NOBODY, SETTLE, Succession, succeeded
 from controller.certificates.worker import WORKER_SECRET
 from controller.errors import Forbidden
 from tests.component.certificates.doubles import SERVED, START, US, Configurations, Secrets
@@ -83,22 +83,22 @@ def test_a_certificate_is_served_only_in_its_time(days: int) -> None:
 
 
 def test_an_authority_stays_published_for_a_day_after_another_one() -> None:
-    first = succeeded(NOBODY, b"a", START)
-    assert first == Succession(b"a", b"", START)
-    second = succeeded(first, b"b", START)
+    first = updated(NOBODY, b"a", START)
+    assert first == IssuingAuthorities(b"a", b"", START)
+    second = updated(first, b"b", START)
     assert (second.authority, second.before) == (b"b", b"a")
-    assert succeeded(second, b"b", START + SETTLE / 2) == second
-    assert succeeded(second, b"b", START + SETTLE) == Succession(b"b")
+    assert updated(second, b"b", START + SETTLE / 2) == second
+    assert updated(second, b"b", START + SETTLE) == IssuingAuthorities(b"b")
 
 
 def test_replicas_with_and_without_the_issuers_flag_publish_both_authorities() -> None:
     """While one replica is started with the flag and one without, neither's authority is missing."""
-    told = succeeded(NOBODY, b"a", START)
-    untold = succeeded(told, b"", START)
+    told = updated(NOBODY, b"a", START)
+    untold = updated(told, b"", START)
     assert untold.before == b"a"
-    again = succeeded(untold, b"a", START)
+    again = updated(untold, b"a", START)
     assert (again.authority, again.before) == (b"a", b"")
-    assert succeeded(untold, b"", START + SETTLE) == NOBODY
+    assert updated(untold, b"", START + SETTLE) == NOBODY
 
 
 class Calendar:

@@ -10,6 +10,7 @@ import pytest
 from controller.api.jsontree import JsonObject, child, items
 from controller.api.names import MUTATING_CONFIGURATION
 from controller.certificates.authority import AUTHORITY_LIFETIME, Pair, issue, new_authority
+from controller.certificates.former_authority import SETTLE
 from controller.certificates.publish import MUTATING
 from controller.certificates.rotation import (
     Bundle,
@@ -20,7 +21,6 @@ from controller.certificates.rotation import (
     rotated,
 )
 from controller.certificates.secret import bundle_of, ensure_bundle
-from controller.certificates.succession import SETTLE
 from controller.webhook import endpoint as endpoint_module
 from tests.component.certificates.doubles import (
     NAMES,

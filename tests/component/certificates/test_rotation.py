@@ -9,13 +9,13 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from controller.certificates.authority import facts, issued_by, matches
+from controller.certificates.former_authority import SETTLE
 from controller.certificates.rotation import Step, plan_rotation, rotated
 from controller.certificates.secret import (
     bundle_of,
     data_of,
     ensure_bundle,
 )
-from controller.certificates.succession import SETTLE
 from controller.errors import (
     Postponed,
 )

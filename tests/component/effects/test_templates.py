@@ -24,7 +24,7 @@ STABLE: dict[str, Any] = {
 HELD = {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 1}}
 
 
-def lending(generation: int = 7) -> WriteTemplate:
+def temporary_template(generation: int = 7) -> WriteTemplate:
     strategy = msgspec.Raw(msgspec.json.encode(HELD))
     return WriteTemplate(DAEMON_SET, KEY, generation, Key("shop", "web-0"), strategy)
 
@@ -38,7 +38,7 @@ def with_revision(api: ApiDouble) -> ApiDouble:
 async def test_a_template_is_written_with_the_strategy_that_holds_the_set() -> None:
     api = with_revision(ApiDouble())
     api.put(DAEMON_SETS, workload(DAEMON_SET, updateStrategy={"type": "RollingUpdate"}))
-    outcome = await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, lending())
+    outcome = await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, temporary_template())
     assert outcome == Done(wrote=True)
     stored = api.one(DAEMON_SETS, "web")
     assert stored["spec"]["template"] == STABLE
@@ -50,14 +50,14 @@ async def test_a_late_template_changes_nothing() -> None:
     api = with_revision(ApiDouble())
     api.put(DAEMON_SETS, workload(DAEMON_SET))
     with pytest.raises(Conflict):
-        await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, lending(6))
+        await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, temporary_template(6))
     assert api.writes == []
 
 
 async def test_a_template_that_nothing_keeps_is_reported() -> None:
     api = ApiDouble()
     api.put(DAEMON_SETS, workload(DAEMON_SET))
-    outcome = await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, lending())
+    outcome = await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, temporary_template())
     assert isinstance(outcome, Refusal)
     assert (outcome.reason, outcome.object) == ("TemplateGone", "ControllerRevision shop/web-0")
     assert api.writes == []

@@ -16,7 +16,7 @@ from controller.certificates.directory import write_files
 from controller.errors import BadConfiguration
 from controller.webhook.connections import ConnectionLimits
 from controller.webhook.review import AdmissionRequest, Answer
-from controller.webhook.server import DOOR, serving, webhook_app
+from controller.webhook.server import ACCEPTOR, serving, webhook_app
 from controller.webhook.tls import ServingTls
 from tests.component.webhook.forged import connected, review
 from tests.component.webhook.no_metrics import NoMetrics
@@ -73,7 +73,7 @@ async def asked(session: aiohttp.ClientSession, url: str) -> int:
 
 async def waiting(app: web.Application, number: int) -> None:
     """Return when this number of connections waits for a place."""
-    while app[DOOR][0].waiting < number:  # noqa: ASYNC110 - a door tells nobody
+    while app[ACCEPTOR][0].waiting < number:  # noqa: ASYNC110 - an acceptor notifies nobody
         await asyncio.sleep(0.01)
 
 
@@ -132,7 +132,7 @@ async def test_a_flooding_address_does_not_take_the_turn_of_another_one(
         await waiting(app, 7)
         flood[0][1].transport.abort()
         await waiting_at_most(app, 6)
-        assert app[DOOR][0].places == {"127.0.0.1": 2, "127.0.0.2": 2}
+        assert app[ACCEPTOR][0].places == {"127.0.0.1": 2, "127.0.0.2": 2}
         slow.let.set()
         answer = await late[0].readuntil(b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200")
@@ -141,7 +141,7 @@ async def test_a_flooding_address_does_not_take_the_turn_of_another_one(
 
 
 async def waiting_at_most(app: web.Application, number: int) -> None:
-    while app[DOOR][0].waiting > number:  # noqa: ASYNC110 - a door tells nobody
+    while app[ACCEPTOR][0].waiting > number:  # noqa: ASYNC110 - an acceptor notifies nobody
         await asyncio.sleep(0.01)
 
 

@@ -14,7 +14,7 @@ from controller.api.networking import Service
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment
 from controller.domain.admission.named import TRAFFIC_ROUTING_KIND, Named
-from controller.domain.admission.surroundings import Absent, Template, There, Unknown
+from controller.domain.admission.surroundings import Absent, Exists, Template, Unknown
 from controller.domain.availability import Failing, NotServed, Unavailable
 from controller.domain.traffic.plan.header import ScriptHeader
 from controller.kube.kind_watch import Kind, RawObject
@@ -145,7 +145,7 @@ async def test_an_object_in_a_synced_cache_costs_no_request() -> None:
     seen = await world.reader.look("shop", EVERY)
     assert seen[WEB] == Template({"app": "web"}, 10)
     assert isinstance(seen[FRONT], Service)
-    assert (seen[ROUTE], seen[CLONES], seen[SHARED]) == (There(), Template({}), There())
+    assert (seen[ROUTE], seen[CLONES], seen[SHARED]) == (Exists(), Template({}), Exists())
     assert await world.told(raw(**PLAN)) == ()
     assert world.asked == 0
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import luaworker
-from luaworker.sandbox import Answer, Kit
+from luaworker.sandbox import Answer, CompiledFiles
 from luaworker.wire import Module
 
 LUA = Path(luaworker.__file__).parent / "lua"
@@ -13,7 +13,7 @@ def run(
     script: str, obj: bytes | None = b"{}", *, name: bytes = b"s", modules: tuple[Module, ...] = ()
 ) -> Answer:
     """A fresh state runs the script; no timers, no memory limit."""
-    return Kit().build().run(script.encode(), name, obj, 60_000, 64 << 20, modules)
+    return CompiledFiles().build().run(script.encode(), name, obj, 60_000, 64 << 20, modules)
 
 
 def result(script: str, obj: bytes = b"{}") -> bytes:

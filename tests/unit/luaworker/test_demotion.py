@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from luaworker.demotion import Demotion
-from luaworker.reputation import Reputation
+from luaworker.heavy_tenants import HeavyTenants
 from luaworker.spawn import Child
 
 AFTER = 0.008
@@ -85,7 +85,7 @@ async def test_a_call_yields_by_the_cpu_it_used_and_by_the_call_before_it(
 
 
 def test_a_tenant_is_heavy_until_one_of_its_calls_is_over_in_time() -> None:
-    known = Reputation()
+    known = HeavyTenants()
     assert not known.is_heavy("a")
     known.note("a", heavy=True)
     known.note("b", heavy=False)
@@ -95,7 +95,7 @@ def test_a_tenant_is_heavy_until_one_of_its_calls_is_over_in_time() -> None:
 
 
 def test_only_so_many_names_are_remembered() -> None:
-    known = Reputation(most=2)
+    known = HeavyTenants(most=2)
     for tenant in ("a", "b", "a", "c"):
         known.note(tenant, heavy=True)
     assert [known.is_heavy(tenant) for tenant in "abc"] == [True, False, True]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from luaworker.codes import Code
-from luaworker.sandbox import LIBRARY, Kit
+from luaworker.sandbox import LIBRARY, CompiledFiles
 from luaworker.wire import Module
 from tests.unit.luaworker.engine import result, run
 
@@ -94,7 +94,7 @@ def test_a_module_that_is_none_is_refused(module: Module, code: Code, message: b
 def test_our_own_modules_are_compiled_before_any_call_and_answer_as_if_they_were_not() -> None:
     text = (Path(LIBRARY) / "tables.lua").read_bytes()
     script = b"return tables.copy(obj)"
-    kits = (Kit(), Kit(library=None))
+    kits = (CompiledFiles(), CompiledFiles(library=None))
     answers = [
         kit.build().run(script, b"s", b'{"a":[1]}', 60_000, 1000, (Module(b"tables", text),))
         for kit in kits
@@ -108,7 +108,7 @@ def test_our_own_modules_are_compiled_before_any_call_and_answer_as_if_they_were
 def test_our_own_modules_answer_alike_by_name_by_text_and_from_stock(stocked: bool) -> None:
     text = (Path(LIBRARY) / "tables.lua").read_bytes()
     script = b"return {tables.copy(obj), tostring(tables), pcall(tables.copy, 1, 2, 3)}"
-    kit = Kit()
+    kit = CompiledFiles()
     sent = (Module(b"tables", text), Module(b"tables", b"", ours=True))
     answers = {
         kit.build(stocked=stocked).run(script, b"s", b'{"a":[1]}', 60_000, 1000, (module,))
@@ -121,7 +121,9 @@ def test_our_own_modules_answer_alike_by_name_by_text_and_from_stock(stocked: bo
 def test_somebody_elses_module_of_a_name_of_ours_is_not_taken_from_stock() -> None:
     module = Module(b"tables", b"return {mine = function() return true end}")
     answer = (
-        Kit().build(stocked=True).run(b"return {tables.mine()}", b"s", b"{}", 60_000, 99, (module,))
+        CompiledFiles()
+        .build(stocked=True)
+        .run(b"return {tables.mine()}", b"s", b"{}", 60_000, 99, (module,))
     )
     assert answer.result == b"[true]"
 

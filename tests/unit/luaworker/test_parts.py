@@ -15,7 +15,7 @@ from luaworker.fingerprint import fingerprint
 from luaworker.layers import Layer, packed, unpacked
 from luaworker.memory import Breaker, ScriptCache, program_digest
 from luaworker.outcome import of_exit, of_reply
-from luaworker.sandbox import Kit
+from luaworker.sandbox import CompiledFiles
 from luaworker.settings import MEGABYTE, Settings
 from luaworker.wire import Call, Exit, Garbled, Limits, Module, Reply, Task
 
@@ -67,7 +67,7 @@ def test_a_module_of_ours_has_the_hash_that_any_text_has() -> None:
 
 
 def test_server_and_zygote_find_the_same_library() -> None:
-    assert packaged.hashes().library == Kit().fingerprint
+    assert packaged.hashes().library == CompiledFiles().fingerprint
 
 
 def test_a_reply_survives_the_wire_with_its_texts_cut() -> None:

@@ -8,7 +8,7 @@ from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
-from controller.domain.rollout.deeds import NO_MAIL, mail_of
+from controller.domain.rollout.changes_by_people import NO_REQUESTS, requests_of
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.services import pin_is_wanted
@@ -47,11 +47,11 @@ class Watch:
         """The time at which the last object before it was restored."""
         self.empty_since: dict[str, datetime] = {}
         """Since when a side that requests are sent to has had no ready pod, while another has some."""
-        self.sent: set[tuple[int, object]] = set(enumerate(NO_MAIL))
+        self.sent: set[tuple[int, object]] = set(enumerate(NO_REQUESTS))
         """Mailboxes by their number, with everything that was ever in them."""
         """Approvals and jumps that people wrote."""
         self.told = Told(world)
-        world.cluster.caches.rollouts.subscribe(self.no_pass_writes_mail)
+        world.cluster.caches.rollouts.subscribe(self.no_pass_writes_a_request)
         world.watchers.append(self.check)
 
     # --- what is --------------------------------------------------------------------------------
@@ -119,12 +119,12 @@ class Watch:
         ):
             self.owners_limits_are_kept(context, ours)
 
-    def no_pass_writes_mail(self, old: Rollout | None, new: Rollout | None) -> None:
+    def no_pass_writes_a_request(self, old: Rollout | None, new: Rollout | None) -> None:
         """That nobody has sent; else every release of a crowd would go before the others."""
-        mail = set(enumerate(NO_MAIL if new is None else mail_of(new.status)))
+        found = set(enumerate(NO_REQUESTS if new is None else requests_of(new.status)))
         if new is not None and new.status == self.world.intended(new.metadata.key):
-            assert mail <= self.sent, self.world.describe()
-        self.sent |= mail
+            assert found <= self.sent, self.world.describe()
+        self.sent |= found
 
     def no_share_stays_on_an_empty_side(self) -> None:
         """Not longer than the grace period, whatever took the pods and whoever waits for whom."""

@@ -8,9 +8,9 @@ from controller.api.networking import Service, ServiceSpec
 from controller.domain.admission.named import Named, PacedStep
 from controller.domain.admission.surroundings import (
     Absent,
+    Exists,
     Seen,
     Template,
-    There,
     Unknown,
     remarks,
 )
@@ -38,7 +38,7 @@ def test_an_absent_object_is_reported_with_its_field() -> None:
     )
 
 
-@pytest.mark.parametrize("unknown", [Unknown(), There()])
+@pytest.mark.parametrize("unknown", [Unknown(), Exists()])
 def test_an_unknown_state_causes_no_warning(unknown: Seen) -> None:
     assert said(unknown, unknown) == ()
     assert said(unknown, service(selector={"app": "elsewhere"})) == ()

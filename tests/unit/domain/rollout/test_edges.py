@@ -12,7 +12,7 @@ from controller.domain.pods.hpa import still
 from controller.domain.rollout import routing
 from controller.domain.rollout.deadline import _stuck
 from controller.domain.rollout.empty_side_routes import _has_share, _way_to_move_share
-from controller.domain.rollout.empty_sides import SERVICE, Half, Side
+from controller.domain.rollout.empty_sides import SERVICE, Side, SideRevision
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.moving.doubled import DoubledCloneSet
 from controller.domain.rollout.release_context import ReleaseContext
@@ -35,19 +35,19 @@ def test_an_autoscaler_without_a_behavior_may_still_scale() -> None:
 
 def test_the_share_of_an_un_pinned_stable_service_is_given_away_by_the_service() -> None:
     context = looked(make_world())
-    assert _way_to_move_share(context, RolloutStatus(), Side(Half.STABLE, "web")) == SERVICE
+    assert _way_to_move_share(context, RolloutStatus(), Side(SideRevision.STABLE, "web")) == SERVICE
 
 
 def test_a_share_needs_ready_pods() -> None:
     context = looked(make_world())
     empty = ReleaseContext(seen=structs.replace(context.seen, slices=()), now=context.now)
-    assert _way_to_move_share(empty, RolloutStatus(), Side(Half.NEW, "web")) == ""
+    assert _way_to_move_share(empty, RolloutStatus(), Side(SideRevision.NEW, "web")) == ""
 
 
 def test_routes_that_lead_by_matches_alone_lead_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
     world = started()
     monkeypatch.setattr(routing, "share_led", lambda context, status: None)
-    assert _has_share(looked(world), status_of(world), Side(Half.NEW, "web"))
+    assert _has_share(looked(world), status_of(world), Side(SideRevision.NEW, "web"))
 
 
 def test_a_set_that_is_not_observed_loses_no_pod() -> None:

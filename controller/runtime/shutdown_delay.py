@@ -12,7 +12,7 @@ STOPPING_TAKES = 5.0
 """Seconds that the part itself may take beside the delay."""
 
 
-class Farewell:
+class ShutdownDelay:
     """A part of the process that delays the end of the parts that were started before it."""
 
     def __init__(self, delay: float) -> None:

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from controller.api.names import WORKER_CERTIFICATES
-from controller.certificates import summons as summons_module
-from controller.certificates.summons import Summons
+from controller.certificates import worker_notice as notice_module
+from controller.certificates.worker_notice import WorkerNotice
 from controller.errors import Forbidden
 from controller.kube.resources import PODS
 from controller.simulation.api_server.server import MemoryApi
@@ -34,9 +34,9 @@ class Pods:
 
 async def told(pods: Pods, files: dict[str, bytes]) -> list[str]:
     """The values that pods get after one change of the Secret."""
-    summons = Summons(pods)
-    running = asyncio.create_task(summons.run())
-    summons.call(files)
+    worker_notice = WorkerNotice(pods)
+    running = asyncio.create_task(worker_notice.run())
+    worker_notice.call(files)
     async with asyncio.timeout(60):
         await pods.told.wait()
     running.cancel()
@@ -45,7 +45,7 @@ async def told(pods: Pods, files: dict[str, bytes]) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summons_module, "AFTER_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(notice_module, "AFTER_SECONDS", (0.0, 0.0))
 
 
 async def test_a_changed_secret_is_reported_twice_with_values_that_differ() -> None:

@@ -15,7 +15,7 @@ PER_TENANT = 32 * 1024 * 1024
 TOTAL = 64 * 1024 * 1024
 
 
-class Carried:
+class RequestBytes:
     """Bytes of requests by tenant, from arrival to answer."""
 
     def __init__(self, per_tenant: int = PER_TENANT, total: int = TOTAL) -> None:

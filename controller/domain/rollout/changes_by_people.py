@@ -1,7 +1,7 @@
 """Distinguishes changes of a Rollout by people from writes of our own passes: a person waits for the answering pass.
 
 Why by content: the watch often shows a write of ours before its answer has arrived, so its version is not known yet.
-Invariants: no pass writes mail by itself; the beginning of a release does not count, because a crowd of releases
+Invariants: no pass writes a request by itself; the beginning of a release does not count, because a crowd of releases
 consists of beginnings. A wrong result costs only a place in the queue. It must decide nothing.
 """
 
@@ -13,8 +13,8 @@ from controller.api.rollout import Approval, MoonshiftStatus, Phase, Rollout, Ro
 from controller.domain.rollout.jump import NONE_FOLLOWS
 
 
-class Mail(NamedTuple):
-    """The mailboxes that differ from our own state; the others are empty."""
+class Requests(NamedTuple):
+    """The fields into which people write requests; a field is empty if it agrees with our own state."""
 
     approval: Approval | None = None
     jump: int = 0
@@ -23,28 +23,28 @@ class Mail(NamedTuple):
     next_step: int = 0
 
 
-NO_MAIL = Mail()
+NO_REQUESTS = Requests()
 
 
 def somebody_changed(before: Rollout | None, after: Rollout) -> bool:
     """A person, or a client for a person, changed this Rollout."""
     if before is None:
-        return has_mail(after.status)
-    return _mail_came(before.status, after.status) or _edited(before, after)
+        return has_request(after.status)
+    return _request_arrived(before.status, after.status) or _edited(before, after)
 
 
-def has_mail(status: RolloutStatus) -> bool:
+def has_request(status: RolloutStatus) -> bool:
     """The status has an approval or a jump that no pass has answered."""
-    return mail_of(status) != NO_MAIL
+    return requests_of(status) != NO_REQUESTS
 
 
-def mail_of(status: RolloutStatus) -> Mail:
-    """The mail that no pass has answered."""
+def requests_of(status: RolloutStatus) -> Requests:
+    """The requests that no pass has answered."""
     ours, shown = status.moonshift, status.of_release
     if not isinstance(ours, MoonshiftStatus) or shown is None or status.phase != Phase.PROGRESSING:
-        return NO_MAIL
+        return NO_REQUESTS
     follows = shown.next_step_index in (ours.step + 1, NONE_FOLLOWS, 0)
-    return Mail(
+    return Requests(
         approval=ours.approval,
         jump=ours.jump,
         state="" if shown.current_step_state == ours.state else shown.current_step_state,
@@ -53,14 +53,14 @@ def mail_of(status: RolloutStatus) -> Mail:
     )
 
 
-def _mail_came(before: RolloutStatus, after: RolloutStatus) -> bool:
-    """A mailbox has new content.
+def _request_arrived(before: RolloutStatus, after: RolloutStatus) -> bool:
+    """A field has a new request.
 
-    Each mailbox is compared by itself: mail may wait for long (the Rollout is paused), every status that is written
-    meanwhile contains it, and a pass may answer one of two mailboxes only.
+    Each field is compared by itself: a request may wait for long (the Rollout is paused), every status that is written
+    meanwhile contains the request, and a pass may answer only one of two requests.
     """
-    mailboxes = zip(mail_of(before), mail_of(after), NO_MAIL, strict=True)
-    return any(new not in (old, empty) for old, new, empty in mailboxes)
+    fields = zip(requests_of(before), requests_of(after), NO_REQUESTS, strict=True)
+    return any(new not in (old, empty) for old, new, empty in fields)
 
 
 def changed_in_release(rollout: Rollout, workload: ObjectMeta) -> bool:

@@ -6,7 +6,11 @@ from msgspec import structs
 from controller.api import names
 from controller.api.meta import ObjectMeta
 from controller.api.rollout import Approval, Phase, Rollout
-from controller.domain.rollout.deeds import changed_in_release, has_mail, somebody_changed
+from controller.domain.rollout.changes_by_people import (
+    changed_in_release,
+    has_request,
+    somebody_changed,
+)
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -35,25 +39,25 @@ def with_metadata(rollout: Rollout, **changes: object) -> Rollout:
 
 def test_an_approval_is_pending_until_a_pass_has_read_it() -> None:
     world = started()
-    assert not has_mail(status_of(world))
+    assert not has_request(status_of(world))
     world.people.approve(KEY)
-    assert has_mail(status_of(world))
+    assert has_request(status_of(world))
     world.rest()
-    assert not has_mail(status_of(world))
+    assert not has_request(status_of(world))
 
 
 @pytest.mark.parametrize("step", [1, 3, 99])
 def test_a_jump_is_a_pending_request(step: int) -> None:
     world = started()
     world.people.jump(KEY, step)
-    assert has_mail(status_of(world))
+    assert has_request(status_of(world))
 
 
 @pytest.mark.parametrize("change", [{"jump": 2}, {"approval": Approval(step=1)}])
 def test_the_command_lines_writes_are_pending_requests(change: dict[str, object]) -> None:
     world = started()
     ours = structs.replace(ours_of(world), **change)
-    assert has_mail(structs.replace(status_of(world), moonshift=ours))
+    assert has_request(structs.replace(status_of(world), moonshift=ours))
 
 
 def test_a_pass_that_answers_one_of_two_requests_is_no_change_of_a_person() -> None:
@@ -97,7 +101,7 @@ def test_a_request_that_waits_during_a_pause_is_urgent_once() -> None:
     kept = rollout_of(world)
     counted = structs.replace(inner_of(world), canary_ready_replicas=1)
     later = structs.replace(kept, status=kept.status.with_release(counted))
-    assert has_mail(later.status)
+    assert has_request(later.status)
     assert not somebody_changed(kept, later)
     assert somebody_changed(None, later)
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from controller.domain import reasons
-from controller.domain.rollout.moving import lending
+from controller.domain.rollout.moving import surplus_new_pods
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
@@ -53,12 +53,12 @@ def with_nodes(world: World, nodes: int = 5) -> None:
     world.cluster.nodes = nodes
 
 
-def lent_to(world: World) -> None:
+def give_stable_template(world: World) -> None:
     """Nodes are back, and the set has its stable template at this moment."""
     without_nodes(world)
     with_nodes(world)
     world.run_until(lambda: set_of(world).spec.template == template("v1"))
-    assert ours_of(world).lent == lending.STABLE
+    assert ours_of(world).lent == surplus_new_pods.STABLE
 
 
 @EACH
@@ -92,7 +92,7 @@ def test_nodes_that_join_at_a_step_get_stable_pods_beyond_its_share(which: str) 
 
 def test_the_stable_template_on_loan_is_not_taken_for_a_rollback() -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     release = ours_of(world).release
     world.rest()
     assert ours_of(world).release == release
@@ -101,7 +101,7 @@ def test_the_stable_template_on_loan_is_not_taken_for_a_rollback() -> None:
 
 def test_the_release_template_that_somebody_applies_meanwhile_is_the_releases_own() -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     release_set(world, "v2")
     world.rest()
     assert versions_of(world) == {"v1": 4, "v2": 1}
@@ -110,7 +110,7 @@ def test_the_release_template_that_somebody_applies_meanwhile_is_the_releases_ow
 
 def test_a_third_revision_that_comes_meanwhile_is_released_over_what_runs() -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     release_set(world, "v3")
     world.rest()
     assert versions_of(world) == {"v2": 4, "v3": 1}
@@ -120,7 +120,7 @@ def test_a_third_revision_that_comes_meanwhile_is_released_over_what_runs() -> N
 @pytest.mark.parametrize("how", ["deleted", "disabled"])
 def test_a_rollout_that_ends_meanwhile_leaves_the_owners_template(how: str) -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     if how == "deleted":
         world.cluster.rollouts.delete(KEY)
     else:
@@ -133,7 +133,7 @@ def test_a_rollout_that_ends_meanwhile_leaves_the_owners_template(how: str) -> N
 
 def test_nodes_that_go_again_meanwhile_leave_the_releases_template() -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     without_nodes(world)
     assert set_of(world).spec.template == template("v2")
     with_nodes(world)
@@ -143,7 +143,7 @@ def test_nodes_that_go_again_meanwhile_leave_the_releases_template() -> None:
 
 def test_a_daemon_set_that_is_made_again_meanwhile_is_another_one() -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     before = set_of(world)
     world.cluster.pod_sets.remove(KEY)
     fresh = make_pod_set("DaemonSet", version="v3")
@@ -174,7 +174,7 @@ def test_ready_pods_beyond_the_share_go_within_the_owners_limit() -> None:
 
 def test_pods_that_cannot_be_made_meanwhile_are_reported() -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     world.people.forbid_pods("exceeded quota: pods")
     world.rest()
     world.cluster.set_clock(world.cluster.now + world.cluster.delays.ready * 100)
@@ -207,7 +207,7 @@ def test_a_set_that_keeps_no_history_comes_back_new_and_says_so(which: str) -> N
 
 def test_a_release_whose_template_is_lost_meanwhile_ends_with_the_stable_version() -> None:
     world = at_second_step()
-    lent_to(world)
+    give_stable_template(world)
     new = revision_of(world, "v2")
     (kept,) = [r for r in world.cluster.revisions if r.metadata.name.endswith(new)]
     world.cluster.revisions.remove(kept.metadata.key)

@@ -28,7 +28,7 @@ class WorkerPods(Protocol):
         ...
 
 
-class Summons:
+class WorkerNotice:
     """Call `call` anywhere in the event loop; `run` annotates the pods."""
 
     def __init__(self, pods: WorkerPods) -> None:

@@ -34,14 +34,16 @@ RETURNED = "returned"
 
 def too_many_are_new(context: ReleaseContext, status: RolloutStatus) -> bool:
     """More pods are new than any visited step asked for; and both templates are kept."""
-    elsewhere = context.admission_paused or context.returning or not can_be_lent(context, status)
+    elsewhere = (
+        context.admission_paused or context.returning or not can_exchange_templates(context, status)
+    )
     if elsewhere or not context.observed or len(_alive(context)) > context.replicas:
         return False
     new, _ = _kept(context, status)
     return bool(_beyond(context, status, new))
 
 
-def can_be_lent(context: ReleaseContext, status: RolloutStatus) -> bool:
+def can_exchange_templates(context: ReleaseContext, status: RolloutStatus) -> bool:
     """The release changes the template, and both templates are kept."""
     return not moonshift_status(status).by_id and None not in _kept(context, status)
 
@@ -52,12 +54,12 @@ def new_pods_are_there(context: ReleaseContext, status: RolloutStatus) -> bool:
     return new is not None and any(pod.revision == new.name for pod in _alive(context))
 
 
-def lend(status: RolloutStatus) -> Stop:
+def begin_exchange(status: RolloutStatus) -> Stop:
     """Record that the stable template will be written; the next pass writes it."""
     return Stop(with_moonshift_status(status, lent=STABLE))
 
 
-def lent(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def exchange(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The next part of the exchange; None once the set has the release's own template again, or a third one."""
     ours = moonshift_status(status)
     new, stable = _kept(context, status)
@@ -67,14 +69,14 @@ def lent(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         if not context.observed:
             return Stop(status)
         waiting = _replaced(context, status, new) if ours.lent == STABLE else None
-        return waiting or taken_back(context, status)
+        return waiting or template_restored(context, status)
     own = context.template_hash == known_template(status)
     if own and ours.lent == STABLE and stable and _beyond(context, status, new):
         return Stop(status, (_written(context, stable),))
     return None
 
 
-def taken_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def template_restored(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Restore the release's own template; None when the set has it."""
     ours = moonshift_status(status)
     if not ours.lent or context.template_hash != ours.stable_template:

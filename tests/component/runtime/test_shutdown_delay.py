@@ -2,7 +2,7 @@
 
 import asyncio
 
-from controller.runtime.farewell import Farewell
+from controller.runtime.shutdown_delay import ShutdownDelay
 from controller.runtime.supervisor import Part, Supervisor
 
 
@@ -15,36 +15,36 @@ async def _told(stopped: list[str], name: str) -> None:
 
 async def test_serving_stops_after_the_delay_and_leading_before_it() -> None:
     stop, stopped = asyncio.Event(), list[str]()
-    farewell = Farewell(delay=0.05)
-    farewell.watch(stop)
+    shutdown_delay = ShutdownDelay(delay=0.05)
+    shutdown_delay.watch(stop)
     lease_was_free: list[bool] = []
 
     async def held_up() -> None:
         try:
-            await farewell.run()
+            await shutdown_delay.run()
         finally:
             lease_was_free.append(stopped == ["rollouts"])
 
     parts = [
         Part("webhooks", lambda: _told(stopped, "webhooks")),
-        Part("farewell", held_up, farewell.stop_within),
+        Part("farewell", held_up, shutdown_delay.stop_within),
         Part("rollouts", lambda: _told(stopped, "rollouts")),
     ]
-    assert farewell.problem is None
+    assert shutdown_delay.problem is None
     running = asyncio.create_task(Supervisor(parts, stop).run())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     stop.set()
-    assert farewell.problem == "asked to stop"
+    assert shutdown_delay.problem == "asked to stop"
     await running
     assert lease_was_free == [True]
     assert stopped == ["rollouts", "webhooks"]
 
 
 async def test_a_process_that_was_not_asked_to_stop_does_not_wait() -> None:
-    farewell = Farewell(delay=3600.0)
-    farewell.watch(asyncio.Event())
-    running = asyncio.create_task(farewell.run())
+    shutdown_delay = ShutdownDelay(delay=3600.0)
+    shutdown_delay.watch(asyncio.Event())
+    running = asyncio.create_task(shutdown_delay.run())
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.wait((running,), timeout=60)

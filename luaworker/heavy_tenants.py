@@ -11,7 +11,7 @@ from collections import OrderedDict
 _TENANTS = 1024
 
 
-class Reputation:
+class HeavyTenants:
     """Tenants whose last call was heavy; the oldest entry is forgotten first."""
 
     def __init__(self, most: int = _TENANTS) -> None:
