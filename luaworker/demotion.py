@@ -55,11 +55,11 @@ class Demotion:
         used = self._child.cpu_seconds - self._start
         if used == math.inf:
             return  # the process has ended; its use of CPU is not known
-        deed = None
+        action = None
         while self._stages and used >= self._stages[0][0]:
-            _, deed = self._stages.popleft()
-        if deed is not None:
-            deed()
+            _, action = self._stages.popleft()
+        if action is not None:
+            action()
         if self._stages:
             wait = max(_SHORTEST_LOOK, self._stages[0][0] - used)
             self._next = self._loop.call_later(wait, self._look)

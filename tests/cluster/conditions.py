@@ -9,9 +9,9 @@ from datetime import datetime
 
 from localcluster.api import JsonObject
 from localcluster.history import Change
-from tests.cluster.deeds import Permission
 from tests.cluster.kinds import ROLLOUTS
 from tests.cluster.manifests import STABLE_IMAGE
+from tests.cluster.user_actions import Permission
 
 BUSY = frozenset({"Progressing", "Disabling", "Terminating"})
 """Phases in which the controller has something to do."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from tests.cluster.story import Story
 
-Deed = Callable[[Story], Awaitable[object]]
+UserAction = Callable[[Story], Awaitable[object]]
 
 
 class Crowd:
@@ -20,11 +20,11 @@ class Crowd:
         self.failures: dict[str, str] = {}
         """The errors of the stories that failed, by title."""
 
-    async def all(self, deed: Deed) -> None:
+    async def all(self, action: UserAction) -> None:
         """Run one action in all stories; returns when the last story has finished it."""
         titles = list(self._going)
         done = await asyncio.gather(
-            *(deed(self._going[title]) for title in titles), return_exceptions=True
+            *(action(self._going[title]) for title in titles), return_exceptions=True
         )
         for title, outcome in zip(titles, done, strict=True):
             if isinstance(outcome, BaseException):

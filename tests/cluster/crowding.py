@@ -6,9 +6,9 @@ Invariant: the limits follow from the owner's manifest and the actions of people
 from collections import Counter
 
 from localcluster.api import JsonObject
-from tests.cluster.deeds import Permission
 from tests.cluster.kinds import REPLICA_SETS
 from tests.cluster.manifests import STABLE_IMAGE, Application
+from tests.cluster.user_actions import Permission
 from tests.cluster.view import View, deleting, image_of
 
 SURGE_PART = 4

@@ -18,14 +18,14 @@ from tests.cluster.crowding import (
     pods_stay_within_the_surge,
     two_revisions_get_requests_at_most,
 )
-from tests.cluster.deeds import Deed, Permission
 from tests.cluster.kinds import ADVANCED_DAEMON_SETS, AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
 from tests.cluster.shares import ShareNeverFalls
 from tests.cluster.sides import EmptySides
-from tests.cluster.told import StepsInOrder, told_step
+from tests.cluster.steps_in_status import StepsInOrder, step_in_status
 from tests.cluster.truth import StatusIsTrue
+from tests.cluster.user_actions import Permission, UserAction
 from tests.cluster.view import View, deleting, image_of, ready
 
 REVISION_LABELS = {"pod-template-hash", "controller-revision-hash"}
@@ -197,7 +197,7 @@ def judge(
     app: Application,
     before: Iterable[Change],
     history: Sequence[Change],
-    deeds: Sequence[Deed],
+    actions: Sequence[UserAction],
     times: Times = lambda change: None,
     by_others: Callable[[Change], bool] = lambda change: False,
 ) -> list[Violation]:
@@ -208,7 +208,7 @@ def judge(
     view = View(app.namespace)
     for change in before:
         view.apply(change)
-    allowed = Permission(app, deeds)
+    allowed = Permission(app, actions)
     share, margin, pointed_at = ShareNeverFalls(), Margin(app, times), PointedAt(app, times)
     sides, steps = EmptySides(app, times), StepsInOrder()
     truth, conditions = StatusIsTrue(app.name, app.workload_kind), ConditionsAreTrue(app.name)
@@ -239,7 +239,7 @@ def judge(
         told[StatusIsTrue.__name__] = untrue
         told[ConditionsAreTrue.__name__] = contradicted
         told[StepsInOrder.__name__] = steps.look(
-            told_step(view, app.name),
+            step_in_status(view, app.name),
             allowed.image,
             allowed.step,
             stable=allowed.free or allowed.image == STABLE_IMAGE,

@@ -6,9 +6,9 @@ plan, a step with a smaller share, the end of the Rollout, or their own change o
 
 from localcluster.api import JsonObject
 from localcluster.history import Change
-from tests.cluster.deeds import Permission
 from tests.cluster.kinds import DESTINATION_RULES, ROLLOUTS, SERVICES, VIRTUAL_SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
+from tests.cluster.user_actions import Permission
 from tests.cluster.view import View, image_of, ready
 
 EPSILON = 1e-9

@@ -20,7 +20,6 @@ from localcluster.plane import Plane
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.asked import judge_requests
-from tests.cluster.deeds import Deed
 from tests.cluster.instants import instants
 from tests.cluster.invariants import Violation, judge, judge_end
 from tests.cluster.kinds import (
@@ -37,6 +36,7 @@ from tests.cluster.kinds import (
 )
 from tests.cluster.manifests import Application
 from tests.cluster.margins import Times
+from tests.cluster.user_actions import UserAction
 from tests.cluster.view import ready
 
 KINDS = {
@@ -74,7 +74,7 @@ class Story:
         self.app = app
         self._plainly = plainly
         self._requests_judged = requests_judged
-        self.deeds: list[Deed] = []
+        self.actions: list[UserAction] = []
         self.expected: dict[Key, JsonObject] = {}
         self._audit_mark, self._mark = plane.audit.mark(), recorder.mark()
         self._before = recorder.state()
@@ -129,7 +129,7 @@ class Story:
 
     async def release(self, image: str, **container: JsonObject) -> None:
         """Change the template: the image, and other fields of its container."""
-        if not self.deeds:
+        if not self.actions:
             await self._snapshot()
         containers = [{"name": "main", "image": image, **container}]
         body = {"spec": {"template": {"spec": {"containers": containers}}}}
@@ -152,7 +152,7 @@ class Story:
         part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
         plain: JsonObject = {part: {"currentStepState": "StepReady"}}
         path = f"{path_of(self.key(kind))}/status"
-        first = not any(deed.what == "approve" for deed in self.deeds)
+        first = not any(action.what == "approve" for action in self.actions)
         body = {"status": plain if first and self._plainly else exact}
         self._did("approve", await self.plane.client("approver").patch(path, body))
 
@@ -184,7 +184,7 @@ class Story:
         path = f"{path_of(self.key(ROLLOUTS))}/status"
         answer = await self.plane.client("approver").patch(path, body)
         self._last = int(answer["metadata"]["resourceVersion"])
-        self.deeds.append(Deed(self._last, "jump", step=step))
+        self.actions.append(UserAction(self._last, "jump", step=step))
         heard = await self.rollout(
             lambda s: step_of(s) == step and sub_status(s).get("nextStepIndex") != step
         )
@@ -200,7 +200,7 @@ class Story:
         path = f"{path_of(self.key(self.workload))}/scale"
         answer = await self.client.patch(path, {"spec": {"replicas": size}})
         revision = int(answer["metadata"]["resourceVersion"])
-        self.deeds.append(Deed(revision, "scale", size=size))
+        self.actions.append(UserAction(revision, "scale", size=size))
         self._last, self.size = revision, size
         self.expected[self.key(self.workload)]["spec"]["replicas"] = size
 
@@ -256,7 +256,7 @@ class Story:
         self._note(what, int(answer["metadata"]["resourceVersion"]), image)
 
     def _note(self, what: str, revision: int, image: str = "") -> None:
-        self.deeds.append(Deed(revision, what, image))
+        self.actions.append(UserAction(revision, what, image))
         self._last = revision
         if image:
             spec = self.expected[self.key(self.workload)]["spec"]
@@ -401,7 +401,7 @@ class Story:
             self.app,
             before,
             history,
-            self.deeds,
+            self.actions,
             instants(written, history, self._since),
             lambda change: change.resource_version in theirs,
         )
@@ -431,7 +431,7 @@ class Story:
 
     def report(self) -> str:
         """The newest state of our objects, for the text of a failure."""
-        lines = [f"{deed.revision} {deed.what} {deed.image}" for deed in self.deeds]
+        lines = [f"{action.revision} {action.what} {action.image}" for action in self.actions]
         for key, obj in self.recorder.state().items():
             if key.namespace != self.app.namespace or not key.name.startswith(self.app.name):
                 continue

@@ -293,7 +293,7 @@ AT_EVERY_STEP: tuple[Disturbance, ...] = (
 )
 
 
-class Told(Protocol):
+class Playable(Protocol):
     """A scenario that can be played on a product."""
 
     async def tell(self, product: Product, recorder: Recorder) -> None:
@@ -357,7 +357,7 @@ def sampled(table: Mapping[str, Row]) -> list[ParameterSet]:
 
 def started(
     request: pytest.FixtureRequest,
-    table: Mapping[str, Told],
+    table: Mapping[str, Playable],
     product: Product,
     recorder: Recorder,
 ) -> Together:

@@ -158,7 +158,7 @@ async def test_a_rising_error_rate_takes_the_revision_back(watched: Watched, sto
     await story.until(
         story.workload,
         lambda d: d["spec"]["template"]["spec"]["containers"][0]["image"] == manifests.STABLE_IMAGE,
-        after=story.deeds[-1].revision,
+        after=story.actions[-1].revision,
     )
     await story.until(
         VIRTUAL_SERVICES, lambda v: v["spec"] == story.expected[story.key(VIRTUAL_SERVICES)]["spec"]
@@ -312,7 +312,7 @@ async def test_the_background_takes_a_revision_back_between_approvals(
     await story.until(
         story.workload,
         lambda d: d["spec"]["template"]["spec"]["containers"][0]["image"] == manifests.STABLE_IMAGE,
-        after=story.deeds[-1].revision,
+        after=story.actions[-1].revision,
     )
 
 

@@ -66,7 +66,7 @@ class Owner:
             await self.story.release(image)
             body = workload(self.story.app, image)
             key = self.story.key(self.story.workload)
-            self.tool.commit(key, body, since=self.story.deeds[-1].revision)
+            self.tool.commit(key, body, since=self.story.actions[-1].revision)
 
 
 def workload(app: Application, image: str) -> JsonObject:

@@ -22,7 +22,7 @@ PAST_PODS = {"StepTrafficRouting", "StepMetricsAnalysis", "StepPaused", "StepRea
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 
 
-class Told(NamedTuple):
+class PodCounts(NamedTuple):
     """The counts of pods in the status, and the release's step and state."""
 
     revision: str
@@ -42,7 +42,7 @@ class Moment(NamedTuple):
     wanted: tuple[int, ...]
 
 
-def told_pods(rollout: JsonObject | None) -> Told | None:
+def pod_counts(rollout: JsonObject | None) -> PodCounts | None:
     """The counts in the status; None if no release is in its steps, or a release is being rolled back."""
     status: JsonObject = (rollout or {}).get("status") or {}
     said = {c["type"]: c.get("reason") for c in status.get("conditions") or ()}
@@ -51,7 +51,7 @@ def told_pods(rollout: JsonObject | None) -> Told | None:
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
     if style.get("finalisingStep"):
         return None
-    return Told(
+    return PodCounts(
         style.get("canaryRevision") or style.get("updatedRevision") or "",
         style.get("podTemplateHash") or "",
         int(style.get("currentStepIndex") or 0),
@@ -77,9 +77,9 @@ class StatusIsTrue:
         """`waits`: a pod that is ready counts after the owner's minReadySeconds only."""
         self._name, self._workload, self._waits = name, workload, waits
         self._moments: deque[Moment] = deque(maxlen=LAG + 1)
-        self._told: Told | None = None
+        self._told: PodCounts | None = None
         """The pods of a release that the status showed last."""
-        self._now: Told | None = None
+        self._now: PodCounts | None = None
 
     def look(self, view: View) -> str | None:
         """The pods that the status shows and that never existed; None if there are none. Call it after each change."""
@@ -87,7 +87,7 @@ class StatusIsTrue:
         moment = self._moment(view, rollout)
         if not self._moments or self._moments[-1] != moment:
             self._moments.append(moment)
-        self._now = None if written_by_others(rollout) else told_pods(rollout)
+        self._now = None if written_by_others(rollout) else pod_counts(rollout)
         if self._now is None or self._now == self._told:
             return None
         before, told = self._told, self._now
@@ -103,7 +103,7 @@ class StatusIsTrue:
         found = f"{now.ready.get(told.hash, 0)}/{now.pods.get(told.hash, 0)}"
         return f"{told.ready}/{told.pods} pods of {told.hash} are told at rest, there are {found}"
 
-    def _miscounted(self, told: Told) -> str | None:
+    def _miscounted(self, told: PodCounts) -> str | None:
         if not told.hash:
             return f"{told.pods} pods of no revision" if told.pods else None
         if any(self._was(told, moment) for moment in self._moments):
@@ -111,13 +111,13 @@ class StatusIsTrue:
         seen = [f"{m.ready.get(told.hash, 0)}/{m.pods.get(told.hash, 0)}" for m in self._moments]
         return f"{told.ready}/{told.pods} pods of {told.hash} are told, there were {seen}"
 
-    def _was(self, told: Told, moment: Moment) -> bool:
+    def _was(self, told: PodCounts, moment: Moment) -> bool:
         """The pods of this moment are those of the status, which may count fewer ready pods than there are."""
         found = moment.ready.get(told.hash, 0)
         counted = told.ready <= found if self._waits else told.ready == found
         return counted and told.pods == moment.pods.get(told.hash, 0)
 
-    def _too_early(self, told: Told, before: Told | None) -> str | None:
+    def _too_early(self, told: PodCounts, before: PodCounts | None) -> str | None:
         """The status leaves a step's pods behind before enough of them are ready. Later losses are not judged here."""
         if told.state not in PAST_PODS or _same_step(told, before):
             return None
@@ -156,14 +156,14 @@ def revisions_of(pod: JsonObject) -> set[str]:
     return full | {name.rpartition("-")[2] for name in full}
 
 
-def _same_step(told: Told, before: Told | None) -> bool:
+def _same_step(told: PodCounts, before: PodCounts | None) -> bool:
     """The step was past its pods already."""
     place = (told.revision, told.step)
     same = before is not None and (before.revision, before.step) == place
     return same and before is not None and before.state in PAST_PODS
 
 
-def _enough(told: Told, moment: Moment) -> bool:
+def _enough(told: PodCounts, moment: Moment) -> bool:
     return moment.ready.get(told.hash, 0) >= moment.wanted[told.step - 1]
 
 

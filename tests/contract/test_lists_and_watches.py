@@ -40,7 +40,7 @@ async def listed(ground: Ground, labels: str = MINE, fields: str = "", limit: in
     return names, pages
 
 
-async def told(lines: AsyncIterator[bytes], number: int) -> list[tuple[str, str]]:
+async def next_events(lines: AsyncIterator[bytes], number: int) -> list[tuple[str, str]]:
     """Return the next events of a watch that are no bookmarks."""
     found: list[tuple[str, str]] = []
     async for line in lines:
@@ -107,10 +107,10 @@ async def test_a_watch_tells_what_happened_after_its_version_in_order(ground: Gr
     start = await make(ground, "a")
     await make(ground, "b")
     async with ground.api.watch(CONFIG_MAPS, ground.namespace, start, MINE) as lines:
-        assert await told(lines, 1) == [("ADDED", "b")]
+        assert await next_events(lines, 1) == [("ADDED", "b")]
         await change(ground, "a", x="1")
         await ground.api.delete(CONFIG_MAPS, ground.namespace, "b")
-        assert await told(lines, 2) == [("MODIFIED", "a"), ("DELETED", "b")]
+        assert await next_events(lines, 2) == [("MODIFIED", "a"), ("DELETED", "b")]
 
 
 async def test_an_object_that_enters_a_selection_is_added_and_one_that_leaves_is_deleted(
@@ -121,7 +121,7 @@ async def test_an_object_that_enters_a_selection_is_added_and_one_that_leaves_is
         await change(ground, "a", team="red")
         await change(ground, "a", team="red", x="1")
         await change(ground, "a", team="blue")
-        assert await told(lines, 3) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+        assert await next_events(lines, 3) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
 
 
 async def test_a_watch_of_one_namespace_hears_nothing_of_others(ground: Ground) -> None:
@@ -129,7 +129,7 @@ async def test_a_watch_of_one_namespace_hears_nothing_of_others(ground: Ground) 
     async with ground.api.watch(CONFIG_MAPS, "default", start, MINE) as lines:
         await make(ground, "b")
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(told(lines, 1), 0.5)
+            await asyncio.wait_for(next_events(lines, 1), 0.5)
 
 
 async def test_a_reflector_keeps_a_store_equal_to_the_server(ground: Ground) -> None:

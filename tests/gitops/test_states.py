@@ -50,7 +50,7 @@ def run(script: str, obj: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def told(script: str) -> list[tuple[Rollout, dict[str, Any]]]:
+def answers_by_state(script: str) -> list[tuple[Rollout, dict[str, Any]]]:
     """Every state, and a script's answer for it."""
     return list(zip(STATES, run_each(script, [*map(plain, STATES)]), strict=True))
 
@@ -94,7 +94,7 @@ def test_the_examples_cover_every_state() -> None:
 
 
 def test_argo_cd_shows_the_health_of_every_state() -> None:
-    for rollout, found in told("health"):
+    for rollout, found in answers_by_state("health"):
         assert found["status"] == expected(rollout), rollout.status
         if found["status"] == "Degraded":
             assert found["message"] in stalled(rollout.status)
@@ -131,8 +131,8 @@ def test_a_traffic_routing_is_read_by_the_same_rules() -> None:
 
 
 def test_actions_are_offered_where_they_do_something() -> None:
-    changes = {name: told(f"actions/{name}") for name in argocd.ACTIONS}
-    for index, (rollout, offered) in enumerate(told("actions/discovery")):
+    changes = {name: answers_by_state(f"actions/{name}") for name in argocd.ACTIONS}
+    for index, (rollout, offered) in enumerate(answers_by_state("actions/discovery")):
         can = {name for name, action in offered.items() if not action["disabled"]}
         releasing, paused = rollout.status.phase == Phase.PROGRESSING, rollout.spec.strategy.paused
         at_pause = current_state(rollout.status) == StepState.STEP_PAUSED
@@ -148,7 +148,7 @@ def test_actions_are_offered_where_they_do_something() -> None:
 
 def test_approve_writes_the_mailbox_of_the_style() -> None:
     seen = set()
-    for _, changed in told("actions/approve"):
+    for _, changed in answers_by_state("actions/approve"):
         for part in ("canaryStatus", "blueGreenStatus"):
             inner = changed["status"].get(part) or {}
             if inner.get("currentStepState") == "StepReady":

@@ -87,7 +87,7 @@ class WriteProxy:
 
     async def _hear(self, request: web.Request) -> web.StreamResponse:
         if self._counting:
-            self.asked[said_shortly(request)] += 1
+            self.asked[short_name(request)] += 1
         return await self._answer(request)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
@@ -152,7 +152,7 @@ class WriteProxy:
         return " ".join(filter(None, (request.method, resource, subresource)))
 
 
-def said_shortly(request: web.Request) -> str:
+def short_name(request: web.Request) -> str:
     """The verb of a request, and the kind that it is about; its path where that is of no kind."""
     verb = "WATCH" if "watch" in request.query else request.method
     parts = request.path.strip("/").split("/")

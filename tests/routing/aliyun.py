@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
-from tests.routing.ingress import Place, places, said
+from tests.routing.ingress import Place, annotations_of, places
 from tests.routing.model import Request, Shares, Tree
 
 PREFIX = "alb.ingress.kubernetes.io/"
@@ -31,11 +31,11 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
 
 
 def _order(ingress: Tree) -> tuple[int, str]:
-    return int(said(ingress, PREFIX).get("order", "10")), ingress["metadata"]["name"]
+    return int(annotations_of(ingress, PREFIX).get("order", "10")), ingress["metadata"]["name"]
 
 
 def _said(place: Place) -> dict[str, str]:
-    return said(place.ingress, PREFIX)
+    return annotations_of(place.ingress, PREFIX)
 
 
 def _is_canary(place: Place) -> bool:

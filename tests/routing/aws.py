@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tests.routing.ingress import Place, places, said
+from tests.routing.ingress import Place, annotations_of, places
 from tests.routing.model import Request, Shares, Tree, divided
 
 PREFIX = "alb.ingress.kubernetes.io/"
@@ -22,7 +22,7 @@ PREFIX = "alb.ingress.kubernetes.io/"
 def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     """The first rule of the load balancer that fits."""
     (ingress,) = objects
-    given = said(ingress, PREFIX)
+    given = annotations_of(ingress, PREFIX)
     for place in _ordered(ingress):
         conditions = json.loads(given.get(f"conditions.{place.service}", "[]"))
         if place.fits(request) and all(_holds(one, request) for one in conditions):

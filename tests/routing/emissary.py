@@ -26,12 +26,12 @@ def mappings(spec: Tree, request: Request) -> Shares:
 
 
 def _divided(group: Sequence[Tree]) -> Shares:
-    said = sum(one.get("weight", 0) for one in group)
-    assert said <= 100, "Emissary refuses a group whose weights are more than 100"
+    annotations_of = sum(one.get("weight", 0) for one in group)
+    assert annotations_of <= 100, "Emissary refuses a group whose weights are more than 100"
     others = [one for one in group if "weight" not in one]
     shares: Shares = {}
     for one in group:
-        rest = Fraction(100 - said, len(others)) if others else Fraction(0)
+        rest = Fraction(100 - annotations_of, len(others)) if others else Fraction(0)
         part = Fraction(one["weight"]) if "weight" in one else rest
         name = _service(one)
         shares[name] = shares.get(name, Fraction(0)) + part / 100
@@ -67,8 +67,8 @@ def _rank(mapping: Tree) -> tuple[int, int, int, int]:
 
 
 def _group(mapping: Tree) -> Group:
-    said = mapping["prefix"], mapping.get("precedence", 0)
-    return *said, sorted(_headers(mapping)), sorted(_parameters(mapping))
+    annotations_of = mapping["prefix"], mapping.get("precedence", 0)
+    return *annotations_of, sorted(_headers(mapping)), sorted(_parameters(mapping))
 
 
 def _fits(mapping: Tree, request: Request) -> bool:

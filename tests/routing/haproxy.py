@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tests.routing.ingress import Place, places, said
+from tests.routing.ingress import Place, annotations_of, places
 from tests.routing.model import Request, Shares, Tree, within
 
 PREFIX = "haproxy-ingress.github.io/"
@@ -41,7 +41,7 @@ def _first(group: Sequence[Place]) -> str:
 
 
 def _filters(ingress: Tree) -> Filters:
-    given = said(ingress, PREFIX)
+    given = annotations_of(ingress, PREFIX)
     found: list[tuple[str, str, bool]] = []
     for key, regex in (("http-header-match", False), ("http-header-match-regex", True)):
         for line in given.get(key, "").splitlines():

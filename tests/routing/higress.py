@@ -10,7 +10,7 @@ of the Ingress lead.
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tests.routing.ingress import Place, own_host, places, said
+from tests.routing.ingress import Place, annotations_of, own_host, places
 from tests.routing.model import Request, Shares, Tree, divided, whole
 
 HIGRESS, NGINX = "higress.io/", "nginx.ingress.kubernetes.io/"
@@ -20,7 +20,7 @@ Condition = tuple[str, str, str, str]
 def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     """The first route, divided with the canary Ingresses of the same host, path and conditions."""
     found = [place for place in places(objects) if place.fits(request)]
-    canaries = [place for place in found if "canary" in said(place.ingress, NGINX)]
+    canaries = [place for place in found if "canary" in annotations_of(place.ingress, NGINX)]
     plain = [p for p in own_host(found, request) if p not in canaries and _fits(p, request)]
     if not plain:
         return {}
@@ -32,7 +32,7 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
 
 def _conditions(place: Place) -> tuple[Condition, ...]:
     found: list[Condition] = []
-    for key, value in said(place.ingress, HIGRESS).items():
+    for key, value in annotations_of(place.ingress, HIGRESS).items():
         for sort in ("exact", "regex", "prefix"):
             for what in ("header", "query"):
                 start = f"{sort}-match-{what}-"
@@ -61,14 +61,14 @@ def _holds(condition: Condition, request: Request) -> bool:
 
 
 def _shares(route: Place, beside: Sequence[Place]) -> Shares:
-    lines = said(route.ingress, HIGRESS).get("destination", "").splitlines()
+    lines = annotations_of(route.ingress, HIGRESS).get("destination", "").splitlines()
     if lines:
         assert not beside
         parts = [line.split() for line in lines]
         return divided((to.partition(".")[0], int(share.rstrip("%"))) for share, to in parts)
     shares = {route.service: Fraction(1)}
     for place in beside:
-        weight = Fraction(int(said(place.ingress, NGINX)["canary-weight"]), 100)
+        weight = Fraction(int(annotations_of(place.ingress, NGINX)["canary-weight"]), 100)
         shares[route.service] -= weight
         shares[place.service] = weight
     return {name: part for name, part in shares.items() if part}

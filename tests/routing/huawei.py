@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
-from tests.routing.ingress import Gateway, Place, places, said
+from tests.routing.ingress import Gateway, Place, annotations_of, places
 from tests.routing.model import Request, Shares, Tree
 
 PREFIX = "kubernetes.io/elb."
@@ -36,7 +36,9 @@ def by_policy(objects: Sequence[Tree], request: Request) -> Shares:
             if _holds(place, sort, request):
                 return {place.service: Fraction(1)}
     plain = [
-        p for p in found if not any(f"canary-by-{s}" in said(p.ingress, PREFIX) for s in SORTS)
+        p
+        for p in found
+        if not any(f"canary-by-{s}" in annotations_of(p.ingress, PREFIX) for s in SORTS)
     ]
     return by_path([], request) if not plain else _among(_longest(plain), request)
 
@@ -54,17 +56,17 @@ def _among(found: Sequence[Place], request: Request) -> Shares:
         for place in found:
             if _holds(place, sort, request):
                 return {place.service: Fraction(1)}
-    (stable,) = [p for p in found if "canary" not in said(p.ingress, PREFIX)]
+    (stable,) = [p for p in found if "canary" not in annotations_of(p.ingress, PREFIX)]
     shares = {stable.service: Fraction(1)}
     for place in found:
-        weight = Fraction(int(said(place.ingress, PREFIX).get("canary-weight", "0")), 100)
+        weight = Fraction(int(annotations_of(place.ingress, PREFIX).get("canary-weight", "0")), 100)
         if weight:
             shares = {stable.service: 1 - weight, place.service: weight}
     return {name: part for name, part in shares.items() if part}
 
 
 def _holds(place: Place, sort: str, request: Request) -> bool:
-    given = said(place.ingress, PREFIX)
+    given = annotations_of(place.ingress, PREFIX)
     name = given.get(f"canary-by-{sort}")
     if name is None:
         return False

@@ -48,7 +48,7 @@ def places(ingresses: Iterable[Tree]) -> Iterator[Place]:
                 yield Place(host, path["path"], exact, service["name"], port, ingress)
 
 
-def said(ingress: Tree, prefix: str) -> dict[str, str]:
+def annotations_of(ingress: Tree, prefix: str) -> dict[str, str]:
     """The annotations under a prefix, without it."""
     found = ingress["metadata"].get("annotations", {})
     return {k.removeprefix(prefix): v for k, v in found.items() if k.startswith(prefix)}

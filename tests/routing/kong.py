@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tests.routing.ingress import Gateway, Place, places, said
+from tests.routing.ingress import Gateway, Place, annotations_of, places
 from tests.routing.model import Request, Shares, Tree, within
 
 PREFIX = "konghq.com/"
@@ -47,13 +47,13 @@ def _answer(
 
 
 def _headers(ingress: Tree) -> dict[str, list[str]]:
-    given = said(ingress, PREFIX + "headers.")
+    given = annotations_of(ingress, PREFIX + "headers.")
     # A comma in an expression is part of it.
     return {n: [v] if v.startswith(REGEX) else v.split(",") for n, v in given.items()}
 
 
 def _methods(ingress: Tree) -> list[str]:
-    return [each for each in said(ingress, PREFIX).get("methods", "").split(",") if each]
+    return [each for each in annotations_of(ingress, PREFIX).get("methods", "").split(",") if each]
 
 
 def _number(place: Place) -> int:

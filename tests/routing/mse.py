@@ -8,7 +8,7 @@ fit the whole value.
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tests.routing.ingress import own_host, places, said
+from tests.routing.ingress import annotations_of, own_host, places
 from tests.routing.model import Request, Shares, Tree, whole
 
 NGINX, MSE = "nginx.ingress.kubernetes.io/", "mse.ingress.kubernetes.io/"
@@ -17,7 +17,7 @@ NGINX, MSE = "nginx.ingress.kubernetes.io/", "mse.ingress.kubernetes.io/"
 def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     """The longest path, divided with the canary Ingress of the same host and path."""
     found = own_host([place for place in places(objects) if place.fits(request)], request)
-    plain = [place for place in found if "canary" not in said(place.ingress, NGINX)]
+    plain = [place for place in found if "canary" not in annotations_of(place.ingress, NGINX)]
     if not plain:
         return {}
     stable = max(plain, key=lambda place: place.by_path)
@@ -30,7 +30,7 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
 
 
 def _share(ingress: Tree, request: Request) -> Fraction:
-    nginx, mse = said(ingress, NGINX), said(ingress, MSE)
+    nginx, mse = annotations_of(ingress, NGINX), annotations_of(ingress, MSE)
     assert nginx["canary"] == "true"
     for given, what, values in ((nginx, "header", request.headers), (mse, "query", request.query)):
         name = given.get(f"canary-by-{what}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from tests.routing.ingress import own_host, places, said
+from tests.routing.ingress import annotations_of, own_host, places
 from tests.routing.model import Request, Shares, Tree, divided, within
 
 PREFIX = "nginx.ingress.kubernetes.io/"
@@ -61,7 +61,7 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     Matching"). A pattern is searched for (PCRE).
     """
     found = [place for place in places(objects) if place.fits(request)]
-    canaries = [place for place in found if "canary" in said(place.ingress, PREFIX)]
+    canaries = [place for place in found if "canary" in annotations_of(place.ingress, PREFIX)]
     plain = own_host([place for place in found if place not in canaries], request)
     if not plain:
         return {}
@@ -71,7 +71,7 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     if not beside:
         return {stable.service: Fraction(1)}
     (canary,) = beside
-    share = _canary_share(said(canary.ingress, PREFIX), request)
+    share = _canary_share(annotations_of(canary.ingress, PREFIX), request)
     shares = {stable.service: 1 - share, canary.service: share}
     return {name: part for name, part in shares.items() if part}
 

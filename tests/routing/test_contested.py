@@ -66,8 +66,8 @@ def http_route(table: Table) -> Spec:
             "headers": listed(rule, "header", "header-regex"),
             "queryParams": listed(rule, "query"),
         }
-        said = {key: found for key, found in fields.items() if found}
-        return {"path": {"type": "PathPrefix", "value": rule.prefix}, **said}
+        annotations_of = {key: found for key, found in fields.items() if found}
+        return {"path": {"type": "PathPrefix", "value": rule.prefix}, **annotations_of}
 
     return {
         "rules": [
@@ -80,12 +80,12 @@ def http_route(table: Table) -> Spec:
 def grpc_route(table: Table) -> Spec:
     """GRPCRoute: headers only, so what is conditional on a parameter is so on a header of its name."""
     rules = http_route(table)["rules"]
-    for rule, said in zip(rules, table, strict=True):
+    for rule, annotations_of in zip(rules, table, strict=True):
         (match,) = rule["matches"]
         del match["path"]
         match["headers"] = [*match.get("headers", ()), *match.pop("queryParams", ())]
-        if said.prefix != "/":
-            match["method"] = {"service": said.prefix.strip("/")}
+        if annotations_of.prefix != "/":
+            match["method"] = {"service": annotations_of.prefix.strip("/")}
     return {"rules": rules}
 
 

@@ -166,9 +166,9 @@ async def asked(
 ) -> list[Tree] | str:
     """All Ingresses of the step, or why the script refuses it."""
     reference = Reference("networking.k8s.io/v1", "Ingress", "web", STABLE, CANARY, name)
-    said = msgspec.convert(list(matches), type=tuple[HttpRouteMatch, ...])
+    annotations_of = msgspec.convert(list(matches), type=tuple[HttpRouteMatch, ...])
     share = None if weight is None else float(weight)
-    plan = RoutePlan("", "demo", "web", "test", (reference,), share, said)
+    plan = RoutePlan("", "demo", "web", "test", (reference,), share, annotations_of)
     content = content_of(dict(original))
     obj = class_input(reference, plan, content)
     assert isinstance(obj, bytes), obj

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.trouble.forms import FORMS, Form
 from tests.trouble.rows import TROUBLES
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "trouble.md"
 
@@ -113,7 +113,7 @@ def _line(row: Row) -> str:
     return f"| {_names(row.forms)} | {row.happens} | {said} | {typed} |".replace("||", "\\|\\|")
 
 
-def _quoted(said: Said) -> str:
+def _quoted(said: Message) -> str:
     text = said.text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
     return f"{said.where}: “{text}”"
 

@@ -33,7 +33,7 @@ from tests.cluster.story import (
 from tests.cluster.view import deleting, image_of, ready
 from tests.trouble import forms, why
 from tests.trouble.forms import Form
-from tests.trouble.table import Row, Said, pattern_of
+from tests.trouble.table import Message, Row, pattern_of
 
 CLI_SECONDS = 60.0
 PLUGIN = "from controller.cli.main import cli; cli.main(prog_name='kubectl moonshift')"
@@ -52,7 +52,7 @@ class Scene(Story):
         self.running = running
         self.form = form
         self.row = row
-        self.answers: list[Said] = []
+        self.answers: list[Message] = []
         """The answers to requests and commands."""
         self.done: list[str] = []
         """The commands that were run, as the document prints them."""
@@ -79,7 +79,7 @@ class Scene(Story):
         """Check nothing before this moment: the next actions are about another workload of the same name."""
         self._since = max(change.resource_version for change in self.recorder.history())
         self._audit_mark = self.plane.audit.mark()
-        self.deeds.clear()
+        self.actions.clear()
         self.expected.clear()
 
     async def moment(self) -> None:
@@ -136,11 +136,11 @@ class Scene(Story):
                 input=None if body is None else yaml.safe_dump(body),
             )
         except CommandFailed as failed:
-            self.answers.append(Said("refused", _words_of(failed)))
+            self.answers.append(Message("refused", _words_of(failed)))
             raise
-        self.answers += [Said("printed", line) for line in output.splitlines()]
+        self.answers += [Message("printed", line) for line in output.splitlines()]
         self.answers += [
-            Said("warned", line.removeprefix("Warning: ")) for line in warned.splitlines()
+            Message("warned", line.removeprefix("Warning: ")) for line in warned.splitlines()
         ]
         return output
 
@@ -155,9 +155,9 @@ class Scene(Story):
         )
         async with asyncio.timeout(CLI_SECONDS):
             output, errors = await process.communicate()
-        self.answers += [Said("printed", line) for line in output.decode().splitlines()]
-        self.answers += [Said("printed", line) for line in errors.decode().splitlines()]
-        self.answers.append(Said("exit code", str(process.returncode)))
+        self.answers += [Message("printed", line) for line in output.decode().splitlines()]
+        self.answers += [Message("printed", line) for line in errors.decode().splitlines()]
+        self.answers.append(Message("exit code", str(process.returncode)))
         if process.returncode == 1:
             raise CommandFailed(f"{' '.join(words)}: {errors.decode().strip()}")
         return output.decode() + errors.decode()
@@ -167,19 +167,19 @@ class Scene(Story):
         try:
             await request
         except (RequestRefused, CommandFailed) as refused:
-            self.answers.append(Said("refused", _words_of(refused)))
+            self.answers.append(Message("refused", _words_of(refused)))
             return str(refused)
         raise AssertionError("it was not refused")
 
     # --- what is heard ----------------------------------------------------------------------------
 
-    async def hears(self, number: int = 0, seconds: float = RELEASE_SECONDS) -> Change:
+    async def message(self, number: int = 0, seconds: float = RELEASE_SECONDS) -> Change:
         """Wait until a message of the row (the first, or another) appears."""
         wanted = self.row.says[number]
         return await self.recorder.until(
             lambda c: (
                 c.resource_version > self._last
-                and any(map(wanted.same_as, said_in(c, self.app.namespace)))
+                and any(map(wanted.same_as, messages_in(c, self.app.namespace)))
             ),
             seconds,
         )
@@ -300,11 +300,11 @@ class Scene(Story):
         begun = await self.rollout(lambda found: revision_of(found) != revision)
         self._last = begun.resource_version
 
-    def said(self) -> Iterator[Said]:
+    def messages(self) -> Iterator[Message]:
         """All messages of the scene."""
         yield from self.answers
         for change in self.recorder.history():
-            yield from said_in(change, self.app.namespace)
+            yield from messages_in(change, self.app.namespace)
 
     # --- the judgement ----------------------------------------------------------------------------
 
@@ -313,10 +313,10 @@ class Scene(Story):
         found = await super().violations(ended=ended)
         return [violation for violation in found if violation.rule not in self.excused]
 
-    def unsaid(self) -> list[Said]:
+    def unsaid(self) -> list[Message]:
         """Messages of the row that did not appear."""
-        heard = {*self.said()}
-        return [said for said in self.row.says if not any(map(said.same_as, heard))]
+        heard = {*self.messages()}
+        return [messages for messages in self.row.says if not any(map(messages.same_as, heard))]
 
     def unexplained(self) -> list[str]:
         """Lines of the row that `why` did not print, where it was asked."""
@@ -336,20 +336,20 @@ def _pods_in(state: State, app: str) -> list[JsonObject]:
     ]
 
 
-def said_in(change: Change, namespace: str) -> Iterator[Said]:
+def messages_in(change: Change, namespace: str) -> Iterator[Message]:
     """The messages in an object of the namespace at one revision."""
     if change.key.namespace != namespace or change.type == "DELETED":
         return
     if change.key.kind == EVENTS:
-        yield Said(f"Event {change.object['reason']}", change.object.get("message") or "")
+        yield Message(f"Event {change.object['reason']}", change.object.get("message") or "")
     if change.key.kind == ROLLOUTS:
         status = change.object.get("status") or {}
-        yield Said("message", status.get("message") or "")
+        yield Message("message", status.get("message") or "")
         for condition in status.get("conditions") or ():
             held = condition["status"] == "True"
             if held or condition["type"] in ("Succeeded", "Progressing", "Ready"):
                 where = f"{condition['type']} {condition['reason']}"
-                yield Said(where, condition.get("message") or "")
+                yield Message(where, condition.get("message") or "")
 
 
 def _words_of(refused: Exception) -> str:

@@ -23,7 +23,7 @@ def pattern_of(text: str) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A sentence, and where it is read: a condition, `message`, an Event's reason, `refused`, `warned`, `printed`."""
 
     where: str
@@ -34,7 +34,7 @@ class Said:
         """A pattern for the whole message."""
         return pattern_of(self.text)
 
-    def same_as(self, heard: "Said") -> bool:
+    def same_as(self, heard: "Message") -> bool:
         """Whether the recorded message matches, and was read in the same place."""
         where = pattern_of(self.where).fullmatch(heard.where)
         return where is not None and self.pattern.fullmatch(heard.text) is not None
@@ -49,7 +49,7 @@ class Row:
     """One answer to a trouble, for some forms."""
 
     scenario: Scenario
-    says: tuple[Said, ...]
+    says: tuple[Message, ...]
     do: tuple[str, ...]
     """Commands that the scenario runs; or, without a leading `kubectl`, why there is nothing to do."""
     played: tuple[Form, ...]

@@ -7,7 +7,7 @@ import pytest
 from tests.trouble.document import DOCUMENT, document
 from tests.trouble.forms import FORMS
 from tests.trouble.rows import TROUBLES
-from tests.trouble.table import Said, Trouble
+from tests.trouble.table import Message, Trouble
 
 
 def test_the_document_agrees_with_the_table() -> None:
@@ -41,11 +41,11 @@ def test_troubles_have_names_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("heard", "same"),
     [
-        (Said("Stalled X", "Service test-1/shop does not exist"), True),
-        (Said("Stalled X", "Service  does not exist"), False),
-        (Said("Stalled X", "Service test-1/shop does not exist, so what"), False),
-        (Said("message", "Service test-1/shop does not exist"), False),
+        (Message("Stalled X", "Service test-1/shop does not exist"), True),
+        (Message("Stalled X", "Service  does not exist"), False),
+        (Message("Stalled X", "Service test-1/shop does not exist, so what"), False),
+        (Message("message", "Service test-1/shop does not exist"), False),
     ],
 )
-def test_a_sentence_is_found_whole_and_where_it_was_promised(heard: Said, same: bool) -> None:
-    assert Said("Stalled X", "Service <namespace>/shop does not exist").same_as(heard) is same
+def test_a_sentence_is_found_whole_and_where_it_was_promised(heard: Message, same: bool) -> None:
+    assert Message("Stalled X", "Service <namespace>/shop does not exist").same_as(heard) is same

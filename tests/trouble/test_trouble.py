@@ -107,20 +107,22 @@ async def play(
     try:
         await case.row.scenario(scene)
     except Exception as error:
-        error.add_note(f"said so far:\n{said_list(scene)}")
+        error.add_note(f"said so far:\n{message_list(scene)}")
         raise
     await recorder.caught_up()
     unsaid = scene.unsaid()
-    assert not unsaid, f"never said: {unsaid}\nsaid: {said_list(scene)}\n{scene.report()}"
+    assert not unsaid, f"never said: {unsaid}\nsaid: {message_list(scene)}\n{scene.report()}"
     unexplained, explained = scene.unexplained(), "\n".join(scene.explained)
     assert not unexplained, f"why did not print {unexplained}, but:\n{explained}"
     undone = [command for command in case.row.commands if command not in scene.done]
     assert not undone, f"the document says to type {undone}, and the scenario did not"
 
 
-def said_list(scene: Scene) -> str:
+def message_list(scene: Scene) -> str:
     """All messages, each once, for the text of a failure."""
-    return "\n".join(dict.fromkeys(f"  {said.where}: {said.text}" for said in scene.said()))
+    return "\n".join(
+        dict.fromkeys(f"  {messages.where}: {messages.text}" for messages in scene.messages())
+    )
 
 
 def killed_cases() -> dict[str, Case]:

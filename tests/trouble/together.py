@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 class Appointment:
     """The last of `number` scenes to arrive runs the action; then all continue."""
 
-    def __init__(self, number: int, deed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, number: int, action: Callable[[], Awaitable[None]]) -> None:
         self._missing = number
-        self._deed = deed
+        self._deed = action
         self._over = asyncio.Event()
 
     async def arrive(self) -> None:

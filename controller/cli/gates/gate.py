@@ -22,7 +22,7 @@ from controller.cli.gates.live import completed
 from controller.cli.gates.past import GateReplayed, Replayed, played, span_of
 from controller.cli.gates.report import replay_report, tried_report
 from controller.cli.gates.trying import GateTried, Tried, exit_reading, tried
-from controller.cli.gates.words import of_the_stable, said, words_of
+from controller.cli.gates.words import of_the_stable, split_values, words_of
 from controller.cli.options import connection_of, connection_options
 from controller.cli.output import show, show_data
 from controller.cli.reading.session import Session, run
@@ -203,7 +203,7 @@ def _asked(
     given: Given, namespace: str, gate: Gate, options: GateTestOptions, access: Access
 ) -> Ready:
     words = words_of(given.rollout, given.workload, namespace, gate)
-    words, arguments = said(words, options.values)
+    words, arguments = split_values(words, options.values)
     if options.as_stable:
         words = of_the_stable(words)
     gate = with_arguments(gate, arguments)

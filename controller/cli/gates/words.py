@@ -48,7 +48,7 @@ def words_of(
     }
 
 
-def said(
+def split_values(
     words: Mapping[str, str], values: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The variables, with the values of the command line; its other values are arguments."""

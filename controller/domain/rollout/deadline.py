@@ -22,7 +22,7 @@ from controller.domain.rollout.release_context import (
 )
 from controller.domain.rollout.reverting import given_up
 from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.stuck import steady, told, trouble_of, with_trouble
+from controller.domain.rollout.stuck import pod_troubles, steady, trouble_of, with_trouble
 from controller.domain.rollout.transition import Stop
 from controller.domain.work_deadline import deadline_of
 
@@ -131,16 +131,16 @@ def _stuck(context: ReleaseContext, stop: Stop) -> Refusal:
             f"the end of the release ({ours.goal}) has taken more than {seconds} s, it is at {part}"
         )
     else:
-        told_of = trouble.pod if trouble is not None else ""
-        missing = _missing(context, stop.status, told_of)
+        gauges_of = trouble.pod if trouble is not None else ""
+        missing = _missing(context, stop.status, gauges_of)
         text = f"step({ours.step}) has taken more than {seconds} s: {missing}"
     if trouble is not None:
         head = f"{text}; "
-        text = steady(context, reasons.DEADLINE_EXCEEDED, head, f"{head}{told(trouble)}")
+        text = steady(context, reasons.DEADLINE_EXCEEDED, head, f"{head}{pod_troubles(trouble)}")
     return Refusal(reasons.DEADLINE_EXCEEDED, text, object=context.workload_name)
 
 
-def _missing(context: ReleaseContext, status: RolloutStatus, told_of: str) -> str:
+def _missing(context: ReleaseContext, status: RolloutStatus, gauges_of: str) -> str:
     """The pods that the step waits for, without the pod that the rest of the message names."""
     ours = moonshift_status(status)
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
@@ -149,7 +149,7 @@ def _missing(context: ReleaseContext, status: RolloutStatus, told_of: str) -> st
     unready = [
         pod.metadata.name
         for pod in context.new_pods
-        if pod.ready_since is None and not pod.metadata.deleting and pod.metadata.name != told_of
+        if pod.ready_since is None and not pod.metadata.deleting and pod.metadata.name != gauges_of
     ]
     named = ", ".join(sorted(unready)[:NAMED_PODS])
     more = f" and {len(unready) - NAMED_PODS} more" if len(unready) > NAMED_PODS else ""

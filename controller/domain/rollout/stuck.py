@@ -45,7 +45,7 @@ def trouble_of(context: ReleaseContext, status: RolloutStatus) -> Trouble | None
     return not_made(_conditions(context)) or of_pods(_awaited(context, status))
 
 
-def told(trouble: Trouble) -> str:
+def pod_troubles(trouble: Trouble) -> str:
     """The problem in one sentence."""
     pod = f"pod {trouble.pod}: " if trouble.pod else ""
     since = f" (since {trouble.since.astimezone(UTC):%Y-%m-%d %H:%M:%SZ})" if trouble.since else ""
@@ -83,7 +83,9 @@ def _counts(context: ReleaseContext, status: RolloutStatus) -> str:
 
 def _problem(context: ReleaseContext, status: RolloutStatus, trouble: Trouble) -> Refusal:
     head = f"{_counts(context, status)}; {f'pod {trouble.pod}: ' if trouble.pod else ''}"
-    text = steady(context, trouble.reason, head, f"{_counts(context, status)}; {told(trouble)}")
+    text = steady(
+        context, trouble.reason, head, f"{_counts(context, status)}; {pod_troubles(trouble)}"
+    )
     return Refusal(trouble.reason, text, object=context.workload_name)
 
 

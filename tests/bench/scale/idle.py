@@ -164,9 +164,9 @@ async def _restarted(ground: Ground) -> tuple[float, float]:
     begun = datetime.now().astimezone()
     await product.controller.start()
     async with asyncio.timeout(HEALTHY_SECONDS):
-        while (said := product.said("reconciling")) is None or said < begun:  # noqa: ASYNC110
+        while (logged := product.last_logged("reconciling")) is None or logged < begun:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-    return (said - begun).total_seconds(), product.controller.resource_use().cpu_seconds
+    return (logged - begun).total_seconds(), product.controller.resource_use().cpu_seconds
 
 
 async def _calm(product: WatchedProduct) -> float:

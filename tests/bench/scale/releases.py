@@ -18,7 +18,7 @@ from tests.bench.objects import Style
 from tests.bench.registry import Row
 from tests.bench.requests import ours_since
 from tests.bench.runs import plane_seconds, sampled_memory
-from tests.bench.scale.waits import Approval, approvals, in_line, told
+from tests.bench.scale.waits import Approval, approvals, delays_in_words, in_line
 from tests.bench.scale.watched import Late, WatchedProduct, watched_ground
 
 COUNTS = (25, 100, 300, 1_000)
@@ -95,7 +95,7 @@ async def _measured(ground: Ground, people: Fleet, many: Fleet) -> Burst:
         peak=max(samples),
         late=product.late(mark),
         approvals=waited,
-        waits=told(waited, line, await in_line(ground)),
+        waits=delays_in_words(waited, line, await in_line(ground)),
         others_percent=others,
     )
 

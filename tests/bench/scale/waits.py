@@ -57,7 +57,9 @@ async def in_line(ground: Ground) -> dict[float, float]:
     }
 
 
-def told(waited: Sequence[Approval], before: dict[float, float], after: dict[float, float]) -> str:
+def delays_in_words(
+    waited: Sequence[Approval], before: dict[float, float], after: dict[float, float]
+) -> str:
     """The parts of the wait, in words."""
     answers = [one.answered for one in waited]
     ours = [max(0.0, one.written - one.answered) for one in waited]

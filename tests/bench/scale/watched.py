@@ -90,7 +90,7 @@ class WatchedProduct(Product):
         address = f"http://127.0.0.1:{self.controller_metrics}/metrics"
         return await asyncio.to_thread(_read, address)
 
-    def said(self, message: str) -> datetime | None:
+    def last_logged(self, message: str) -> datetime | None:
         """When the controller wrote a line of its log last."""
         lines = self.controller.program.log.read_text().splitlines()
         told = [json.loads(line) for line in lines if f'"{message}"' in line]

@@ -57,7 +57,7 @@ def component(
     return Component(program, answers_at(f"127.0.0.1:{probes}"), READY_SECONDS)
 
 
-def is_told(change: Change) -> bool:
+def is_annotated(change: Change) -> bool:
     return WORKER_CERTIFICATES in change.object["metadata"].get("annotations", {})
 
 
@@ -104,7 +104,7 @@ async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_
         worker.spawn()
         async with ground.recorder(PODS) as pods:
             await controller.start()
-            told = await pods.until(is_told)
+            told = await pods.until(is_annotated)
             assert told.key.name == "worker"
             assert worker.running, "it waits"
             await bring_files(ground, mounted)

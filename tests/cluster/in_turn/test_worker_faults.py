@@ -60,7 +60,7 @@ async def _waiting(stack: AsyncExitStack, ground: Plane) -> Story:
     return Story(ground, recorder, replace(APP, namespace=namespace), requests_judged=True)
 
 
-async def said(story: Story, *words: str) -> str:
+async def stall_message(story: Story, *words: str) -> str:
     """Why the release waits, as soon as it says these words."""
     found = await story.rollout(
         lambda status: (
@@ -133,7 +133,7 @@ async def test_a_worker_whose_certificate_is_not_accepted_holds_a_release_until_
         bring({**valid, "tls.crt": bad.certificate, "tls.key": bad.key}, mounted)
         await worker.restart()
         await story.approve(1)
-        message = await said(story, f"{HOST}:{port}", "its certificate is not accepted")
+        message = await stall_message(story, f"{HOST}:{port}", "its certificate is not accepted")
         assert WORKER_SECRET in message
         if pair is expired:
             assert "certificate has expired" in message
@@ -201,7 +201,7 @@ async def test_a_worker_without_room_for_a_release_is_asked_again_until_it_has_s
         long = asyncio.create_task(crowd.runs("while true do end"))
         await crowd.has_all_the_room()
         await story.approve(1)
-        await said(story, "RESOURCE_EXHAUSTED", "it is overloaded")
+        await stall_message(story, "RESOURCE_EXHAUSTED", "it is overloaded")
         await long
         others = [asyncio.create_task(crowd.goes_on()) for _ in range(4)]
         try:

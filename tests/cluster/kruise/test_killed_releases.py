@@ -74,7 +74,7 @@ async def killed(product: Product) -> None:
 TALES: tuple[Tale, ...] = (goes_through, is_rolled_back, starts_over)
 
 
-async def told(
+async def played(
     tale: Tale, product: Product, recorder: Recorder, styles: Mapping[str, Application]
 ) -> Crowd:
     """Play the scenario in every style, each in a namespace of its own."""
@@ -108,7 +108,7 @@ def titled(*, often: Tale | None = None) -> list[object]:
 async def test_native_workloads_are_released_though_the_controller_is_killed_at_every_step(
     tale: Tale, product: Product, recorder: Recorder
 ) -> None:
-    crowd = await told(tale, product, recorder, test_workloads.STYLES)
+    crowd = await played(tale, product, recorder, test_workloads.STYLES)
     assert not crowd.failures, "\n".join(crowd.failures.values())
 
 
@@ -116,7 +116,7 @@ async def test_native_workloads_are_released_though_the_controller_is_killed_at_
 async def test_kruise_workloads_are_released_though_the_controller_is_killed_at_every_step(
     tale: Tale, kruise_product: Product, kruise_recorder: Recorder
 ) -> None:
-    crowd = await told(tale, kruise_product, kruise_recorder, test_kruise_workloads.STYLES)
+    crowd = await played(tale, kruise_product, kruise_recorder, test_kruise_workloads.STYLES)
     assert not crowd.failures, "\n".join(crowd.failures.values())
 
 
@@ -154,6 +154,6 @@ async def is_refused_a_change(story: Story) -> None:
 
 def moves(known: frozenset[int], change: Change) -> bool:
     """A new change of any object except Events and the status of autoscalers."""
-    told = change.key.kind in (EVENTS, AUTOSCALERS)
-    ours = not told and change.key.namespace.startswith("test-")
+    played = change.key.kind in (EVENTS, AUTOSCALERS)
+    ours = not played and change.key.namespace.startswith("test-")
     return ours and change.resource_version not in known

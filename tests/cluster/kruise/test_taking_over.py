@@ -20,7 +20,7 @@ from localcluster.history import Kind
 from localcluster.record import Recorder
 from tests import originals
 from tests.cluster import test_workloads
-from tests.cluster.crowd import Crowd, Deed
+from tests.cluster.crowd import Crowd, UserAction
 from tests.cluster.kinds import (
     AUTOSCALERS,
     DEPLOYMENTS,
@@ -229,7 +229,7 @@ async def concluded(original: Original, story: Story) -> None:
 async def left_by_the_original(
     product: Product,
     crowd: Crowd,
-    begins: Deed = waits_at_its_step,
+    begins: UserAction = waits_at_its_step,
     whose: type[Original] = Original,
 ) -> Original:
     """Releases begin, the controller ends, and everything is as the original leaves it."""

@@ -21,24 +21,24 @@ class Pods:
     def __init__(self, refusals: int = 0) -> None:
         self.values: list[str] = []
         self.refusals = refusals
-        self.told = asyncio.Event()
+        self.annotations_after = asyncio.Event()
 
     async def annotate(self, value: str) -> None:
         self.values.append(value)
         if len(self.values) == 2:
-            self.told.set()
+            self.annotations_after.set()
         if self.refusals:
             self.refusals -= 1
             raise Forbidden("you cannot patch pods", status=403)
 
 
-async def told(pods: Pods, files: dict[str, bytes]) -> list[str]:
+async def annotations_after(pods: Pods, files: dict[str, bytes]) -> list[str]:
     """The values that pods get after one change of the Secret."""
     worker_notice = WorkerNotice(pods)
     running = asyncio.create_task(worker_notice.run())
     worker_notice.call(files)
     async with asyncio.timeout(60):
-        await pods.told.wait()
+        await pods.annotations_after.wait()
     running.cancel()
     return pods.values
 
@@ -49,13 +49,13 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_changed_secret_is_reported_twice_with_values_that_differ() -> None:
-    first = await told(Pods(), {"tls.crt": b"a", "tls.key": b"b"})
-    other = await told(Pods(), {"tls.crt": b"c", "tls.key": b"d"})
+    first = await annotations_after(Pods(), {"tls.crt": b"a", "tls.key": b"b"})
+    other = await annotations_after(Pods(), {"tls.crt": b"c", "tls.key": b"d"})
     assert len({*first, *other}) == 4
 
 
 async def test_without_the_right_the_second_try_is_made_all_the_same() -> None:
-    assert len(await told(Pods(refusals=2), {"tls.crt": b"a"})) == 2
+    assert len(await annotations_after(Pods(refusals=2), {"tls.crt": b"a"})) == 2
 
 
 async def test_only_the_workers_pods_of_the_own_namespace_are_annotated() -> None:

@@ -107,7 +107,7 @@ class Kinds:
         await reply.end_stream()
 
 
-class Told:
+class Notified:
     """The owners that were notified, in order."""
 
     def __init__(self) -> None:
@@ -126,9 +126,9 @@ class Told:
 
 
 @contextlib.asynccontextmanager
-async def watching(served: Kinds) -> AsyncIterator[tuple[DynamicKinds, Told]]:
+async def watching(served: Kinds) -> AsyncIterator[tuple[DynamicKinds, Notified]]:
     """Kinds on that server, and their notifications."""
-    told = Told()
+    told = Notified()
     async with served.server.running(), connected(served.server) as client:
         kinds = DynamicKinds(
             client,

@@ -149,12 +149,12 @@ async def test_a_missing_right_is_reported_and_is_over_once_it_is_given() -> Non
     server = FaultyServer(lists=[refusing, allowing], watches=[silent()])
     async with watching(server) as (objects, _):
         objects.keep_watched(WEB)
-        await asyncio.wait_for(said(objects), 60)
+        await asyncio.wait_for(forbidden_words(objects), 60)
         await settled(PROBE)
         assert isinstance(objects.availability, Synced)
 
 
-async def said(objects: ConfigObjects) -> None:
+async def forbidden_words(objects: ConfigObjects) -> None:
     while not isinstance(stands := objects.availability, Forbidden):  # noqa: ASYNC110 - virtual time
         await asyncio.sleep(0.001)
     assert "configmaps is forbidden" in stands.message

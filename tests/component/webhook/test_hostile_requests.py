@@ -55,7 +55,7 @@ async def listening(
         yield port
 
 
-async def said(port: int, raw: bytes) -> Answered:
+async def answer_to(port: int, raw: bytes) -> Answered:
     """The server's answer to some bytes. The test closes the connection if the server keeps it open."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
@@ -126,10 +126,10 @@ BODIES = {
 async def test_a_body_that_is_no_review_is_answered_in_words(name: str, path: str) -> None:
     body = BODIES[name].replace(b'"uid":"u",', b'"uid":"u","operation":"UPDATE","oldObject":{},')
     async with listening() as port:
-        answer = await said(port, posted(path, body))
+        answer = await answer_to(port, posted(path, body))
         assert answer.status in (200, 400), answer.body
         assert answer.body
-        assert (await said(port, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")).status == 200
+        assert (await answer_to(port, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")).status == 200
 
 
 CHUNKED = (
@@ -165,7 +165,7 @@ REQUESTS = {
 async def test_a_request_that_is_none_is_answered_in_words(name: str) -> None:
     raw, status = REQUESTS[name]
     async with listening() as port:
-        answer = await said(port, raw)
+        answer = await answer_to(port, raw)
         assert answer.status == status, answer.body
         assert answer.body
 
@@ -174,17 +174,17 @@ async def test_the_declared_size_of_chunks_is_not_trusted() -> None:
     """Nothing was announced; the answer comes when the bound is passed."""
     megabyte = b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"
     async with listening() as port:
-        assert (await said(port, CHUNKED + 7 * megabyte)).status == 413
+        assert (await answer_to(port, CHUNKED + 7 * megabyte)).status == 413
 
 
 async def test_over_the_budget_the_client_is_told_to_ask_again() -> None:
     """kube-apiserver repeats the request by itself, after the time in the answer."""
     async with listening(bodies=BodyLimits(small_bytes=10)) as port:
-        answer = await said(port, posted("/convert", b'{"request":{"uid":"u"}}'))
+        answer = await answer_to(port, posted("/convert", b'{"request":{"uid":"u"}}'))
         assert answer.status == 503
         assert "retry-after: 1" in answer.headers
         assert b"ask again" in answer.body
-        small = await said(port, posted("/convert", b"{}"))
+        small = await answer_to(port, posted("/convert", b"{}"))
         assert small.status == 400  # a refused request does not count against others
 
 
@@ -192,12 +192,12 @@ async def test_the_room_of_a_body_is_there_for_the_next_one() -> None:
     body = b'{"request":{"uid":"u"}}'
     async with listening(bodies=BodyLimits(small_bytes=len(body))) as port:
         for _ in range(3):
-            assert (await said(port, posted("/convert", body))).status == 200
+            assert (await answer_to(port, posted("/convert", body))).status == 200
 
 
 async def test_a_body_that_does_not_come_is_given_up() -> None:
     async with listening(bodies=BodyLimits(seconds=0.05)) as port:
-        answer = await said(port, posted("/convert", b"{}")[:-1])
+        answer = await answer_to(port, posted("/convert", b"{}")[:-1])
         assert answer.status == 408
         assert b"did not arrive" in answer.body
 
@@ -225,7 +225,7 @@ async def test_headers_that_drip_are_given_up() -> None:
 async def test_an_idle_connection_makes_room_for_a_new_one() -> None:
     async with listening(FEW) as port:
         idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
-        assert (await said(port, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")).status == 200
+        assert (await answer_to(port, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")).status == 200
         assert await closed(idle[0][0])
         for _, writer in idle:
             writer.close()
@@ -288,7 +288,7 @@ def test_any_json_and_any_truncated_json_is_answered(
         async with listening() as port:
             for path in PATHS:
                 for part in (body, body[: max(0, len(body) - cut)]):
-                    answer = await said(port, posted(path, part))
+                    answer = await answer_to(port, posted(path, part))
                     assert answer.status in (200, 400), (path, answer.body)
                     assert b"Traceback" not in answer.body
 

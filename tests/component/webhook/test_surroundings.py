@@ -109,7 +109,7 @@ class World:
             found = RawObject(ObjectMeta(name=name, namespace="shop"), msgspec.Raw(text.encode()))
             self.held[(resource.api_version, resource.kind)][Key("shop", name)] = found
 
-    async def told(self, obj: Object) -> tuple[str, ...]:
+    async def warnings_about(self, obj: Object) -> tuple[str, ...]:
         """Admission's warnings about a Rollout; admission always accepts it."""
         judge = Admission(
             Reads(), Reads(), SystemClock(), is_own=lambda *who: False, named=self.reader,
@@ -146,7 +146,7 @@ async def test_an_object_in_a_synced_cache_costs_no_request() -> None:
     assert seen[WEB] == Template({"app": "web"}, 10)
     assert isinstance(seen[FRONT], Service)
     assert (seen[ROUTE], seen[CLONES], seen[SHARED]) == (Exists(), Template({}), Exists())
-    assert await world.told(raw(**PLAN)) == ()
+    assert await world.warnings_about(raw(**PLAN)) == ()
     assert world.asked == 0
 
 
@@ -164,11 +164,11 @@ async def test_a_just_applied_object_is_not_reported_as_absent() -> None:
     world = World(synced=True)
     for resource, body in WORKLOADS:
         world.apply(resource, body)
-    assert await world.told(raw(**PLAN)) == ()
+    assert await world.warnings_about(raw(**PLAN)) == ()
     # A Service that was corrected a moment ago, as the cache does not know yet.
     world.cache(DEPLOYMENTS, deployment())
     world.cache(SERVICES, service({"app": "wrong"}))
-    assert await world.told(raw(**PLAN)) == ()
+    assert await world.warnings_about(raw(**PLAN)) == ()
 
 
 @pytest.mark.parametrize("synced", [True, False])
@@ -181,9 +181,15 @@ async def test_absent_objects_are_warnings_in_both_versions(synced: bool) -> Non
         f"{place}.customNetworkRefs[0]: VirtualService shop/web {rest}",
     )
     beta, older = raw(**PLAN), to_v1alpha1(raw(**PLAN))
-    assert await world.told(beta) == (f"spec.workloadRef: Deployment shop/web {rest}", *others)
+    assert await world.warnings_about(beta) == (
+        f"spec.workloadRef: Deployment shop/web {rest}",
+        *others,
+    )
     older_place = "spec.objectRef.workloadRef"
-    assert await world.told(older) == (f"{older_place}: Deployment shop/web {rest}", *others)
+    assert await world.warnings_about(older) == (
+        f"{older_place}: Deployment shop/web {rest}",
+        *others,
+    )
 
 
 async def test_a_service_that_leads_nowhere_is_a_warning() -> None:
@@ -191,10 +197,10 @@ async def test_a_service_that_leads_nowhere_is_a_warning() -> None:
     for resource, body in WORKLOADS:
         world.apply(resource, body)
     world.apply(SERVICES, service(type="ExternalName"))
-    (warning,) = await world.told(raw(**PLAN))
+    (warning,) = await world.warnings_about(raw(**PLAN))
     assert "trafficRoutings[0].service: Service shop/web is of type ExternalName" in warning
     world.apply(SERVICES, service({"app": "other"}))
-    (warning,) = await world.told(raw(**PLAN))
+    (warning,) = await world.warnings_about(raw(**PLAN))
     assert "its selector app=other matches no pod of Deployment shop/web" in warning
 
 
@@ -202,7 +208,7 @@ async def test_a_forbidden_or_unserved_kind_causes_no_warning() -> None:
     world = World(synced=False, held=False)
     world.api.served.clear()
     world.api.forbidden = {("get", "services"), ("get", "deployments")}
-    assert await world.told(raw(**PLAN)) == ()
+    assert await world.warnings_about(raw(**PLAN)) == ()
     world.unheld = NotServed("no such kind")
     before = world.asked
     assert await world.reader.look("shop", (ROUTE,)) == {ROUTE: Unknown()}
@@ -218,7 +224,7 @@ async def test_objects_outside_of_namespaces_are_not_looked_for() -> None:
 async def test_forged_reviews_spend_a_bounded_number_of_requests() -> None:
     world = World(synced=False, held=False)
     for _ in range(200):
-        await world.told(raw(**PLAN))
+        await world.warnings_about(raw(**PLAN))
     assert LIVE_BURST // 2 <= world.asked < LIVE_BURST + 40
 
 
@@ -228,7 +234,7 @@ async def test_a_server_that_hangs_delays_nobody_for_long(
     monkeypatch.setattr(admission, "LOOK_SECONDS", 0.02)
     world = World(synced=False)
     world.hang = True
-    assert await world.told(raw(**PLAN)) == ()
+    assert await world.warnings_about(raw(**PLAN)) == ()
 
 
 async def test_a_refused_rollout_names_nothing_that_is_read() -> None:

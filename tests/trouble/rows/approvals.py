@@ -10,7 +10,7 @@ from tests.cluster.story import at, conclude, condition, step_of, sub_status
 from tests.trouble import forms
 from tests.trouble.forms import BLUE_GREEN, CANARY, CLONES, DAEMON, FORMS, PACED
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import APPROVE, UNDO, theirs
 
 ROUTE_GONE = "VirtualService <namespace>/shop does not exist: create it, or correct the reference"
@@ -119,7 +119,7 @@ TROUBLES = (
             Row(
                 is_approved_while_it_is_stalled,
                 (
-                    Said(
+                    Message(
                         "Event ApprovalIgnored",
                         RESET,
                     ),
@@ -142,7 +142,7 @@ TROUBLES = (
         (
             Row(
                 is_taken_back_after_a_long_wait,
-                (Said("exit code", "3"),),
+                (Message("exit code", "3"),),
                 ("kubectl moonshift status shop --no-watch",),
                 why=("waits for an approval", APPROVE, UNDO),
                 played=FORMS,

@@ -20,19 +20,19 @@ from tests.trouble.forms import (
     STATEFUL,
 )
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import APPROVE, UNDO, ours, theirs
 
-LABEL_STAYS = Said(
+LABEL_STAYS = Message(
     "warned",
     "<Kind> shop is under a release, so the label rollouts.kruise.io/workload-type and the other marks of the release "
     "stay: to let it go now, delete its Rollout or set spec.disabled of the Rollout to true",
 )
-WAITS_FOR_A_RESUME = Said(
+WAITS_FOR_A_RESUME = Message(
     "warned",
     "Deployment shop is under a release, which does not go on while you keep spec.paused true",
 )
-PAUSED_BY_OWNER = Said(
+PAUSED_BY_OWNER = Message(
     "Stalled PausedByOwner",
     "Deployment <namespace>/shop is paused, and not by Moonshift: set spec.paused to false to go on",
 )
@@ -328,7 +328,7 @@ TROUBLES = (
         (
             Row(
                 is_restarted,
-                (Said("Progressing Initializing", "Workload is continuous release"),),
+                (Message("Progressing Initializing", "Workload is continuous release"),),
                 ("nothing: the steps are approved again, from the first on",),
                 played=(PACED, BLUE_GREEN, STATEFUL, DAEMON),
                 often=(DAEMON,),
@@ -337,8 +337,8 @@ TROUBLES = (
             Row(
                 is_restarted_by_a_patch,
                 (
-                    Said("refused", "error: <why>"),
-                    Said("Progressing Initializing", "Workload is continuous release"),
+                    Message("refused", "error: <why>"),
+                    Message("Progressing Initializing", "Workload is continuous release"),
                 ),
                 (RESTART,),
                 played=KRUISE,
@@ -347,7 +347,7 @@ TROUBLES = (
             Row(
                 is_not_restarted,
                 (
-                    Said(
+                    Message(
                         "refused",
                         'error: deployments.apps "shop" can\'t restart paused deployment (run rollout resume first)',
                     ),
@@ -364,8 +364,8 @@ TROUBLES = (
             Row(
                 is_paused_by_its_owner,
                 (
-                    Said("refused", 'error: deployments.apps "shop" is not paused'),
-                    Said(
+                    Message("refused", 'error: deployments.apps "shop" is not paused'),
+                    Message(
                         "refused",
                         'error: deployments.apps "shop" can\'t restart paused deployment (run rollout resume first)',
                     ),
@@ -395,8 +395,8 @@ TROUBLES = (
             Row(
                 is_resumed_while_it_is_latched,
                 (
-                    Said("refused", 'error: deployments.apps "shop" is already paused'),
-                    Said(
+                    Message("refused", 'error: deployments.apps "shop" is already paused'),
+                    Message(
                         "warned",
                         "Deployment shop stays paused until traffic is safe; its Rollout lets it go on by itself",
                     ),
@@ -407,7 +407,7 @@ TROUBLES = (
             ),
             Row(
                 cannot_be_paused,
-                (Said("refused", "error: <why>"),),
+                (Message("refused", "error: <why>"),),
                 ("kubectl moonshift pause shop",),
                 why=(
                     "waits for `kubectl moonshift resume`: spec.strategy.paused is true",
@@ -418,8 +418,8 @@ TROUBLES = (
             Row(
                 is_paused_in_its_strategy,
                 (
-                    Said("refused", "error: <why>"),
-                    Said(
+                    Message("refused", "error: <why>"),
+                    Message(
                         "Stalled PausedByOwner",
                         "<Kind> <namespace>/shop is paused in spec.updateStrategy by its owner: set paused to false to "
                         "go on",
@@ -439,7 +439,7 @@ TROUBLES = (
             Row(
                 is_undone_by_kubectl,
                 (
-                    Said(
+                    Message(
                         "Progressing Cancelling",
                         "The workload has been rolled back and the rollout process will be canceled",
                     ),
@@ -451,13 +451,13 @@ TROUBLES = (
             ),
             Row(
                 is_undone_by_moonshift,
-                (Said("refused", 'error: no rollout history found for deployment "shop"'),),
+                (Message("refused", 'error: no rollout history found for deployment "shop"'),),
                 ("kubectl moonshift undo shop",),
                 played=(CANARY,),
             ),
             Row(
                 is_undone_by_moonshift_alone,
-                (Said("refused", "error: <why>"),),
+                (Message("refused", "error: <why>"),),
                 ("kubectl moonshift undo shop",),
                 played=KRUISE,
                 killed=(CLONES_DOUBLED,),
@@ -471,7 +471,7 @@ TROUBLES = (
             Row(
                 is_applied_by_the_server,
                 (
-                    Said(
+                    Message(
                         "refused",
                         'error: Apply failed with 1 conflict: conflict with "moonshift" using networking.istio.io/v1: '
                         ".spec.http<what kubectl advises>",

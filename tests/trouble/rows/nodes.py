@@ -8,7 +8,7 @@ from tests.cluster import manifests
 from tests.cluster.story import at
 from tests.trouble.forms import ADVANCED_DAEMON, DAEMON, FORMS, ON_NODES
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import theirs
 
 BY_REPLICAS = "it has as many pods as it has replicas, on whatever nodes there are"
@@ -54,7 +54,7 @@ TROUBLES = (
             Row(
                 loses_its_nodes_and_gets_them_back,
                 (
-                    Said(
+                    Message(
                         "message",
                         "workload is without nodes, or was: the release starts again at step 1 with the stable "
                         "revision",

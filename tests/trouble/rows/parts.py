@@ -13,7 +13,7 @@ from tests.cluster.view import image_of
 from tests.trouble import forms
 from tests.trouble.forms import BLUE_GREEN, CANARY, DAEMON, KRUISE, PACED, STATEFUL
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import UNDO, ours, theirs
 
 SAME = "this part is the same for every kind of workload"
@@ -154,7 +154,7 @@ TROUBLES = (
             Row(
                 has_no_script_worker,
                 (
-                    Said(
+                    Message(
                         "Stalled WorkerUnavailable",
                         "VirtualService <namespace>/shop: script <script> could not be run: <why>; no gateway object "
                         "is touched meanwhile",
@@ -175,7 +175,7 @@ TROUBLES = (
             Row(
                 has_no_script,
                 (
-                    Said(
+                    Message(
                         "Stalled ScriptNotFound", "Lane <namespace>/shop: <where it was looked for>"
                     ),
                 ),
@@ -198,7 +198,7 @@ TROUBLES = (
             Row(
                 may_not_ask_its_metric_source,
                 (
-                    Said(
+                    Message(
                         "Stalled AnalysisInconclusive",
                         f"the metrics of step(1) give no verdict: <metric> {METRICS} is not among the addresses that "
                         "gates of namespace <namespace> may ask: the administrator names them with --analysis-allow"

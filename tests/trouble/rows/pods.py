@@ -18,7 +18,7 @@ from tests.trouble.forms import (
     STATEFUL,
 )
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import UNDO, ours, theirs
 
 
@@ -128,7 +128,7 @@ async def may_not_hold_its_autoscaler(scene: Scene) -> None:
     await conclude(scene)
 
 
-STABLE_SET_GONE = Said(
+STABLE_SET_GONE = Message(
     "Stalled StableRevisionGone",
     f"Deployment <namespace>/shop has no pod of the stable version any more: its ReplicaSet <name> was deleted; the "
     f"running version is {NEW_IMAGE} (<revision>). Go back with kubectl moonshift undo shop, or end the release with "
@@ -156,7 +156,7 @@ TROUBLES = (
             Row(
                 loses_the_replica_set_beside_its_canary,
                 (
-                    Said(
+                    Message(
                         "Stalled SideWithoutEndpoints",
                         "no pod of the stable revision is ready behind Service <namespace>/shop since <when>: all "
                         "requests go to the new revision until one has been ready for 1 s",
@@ -178,7 +178,7 @@ TROUBLES = (
             Row(
                 loses_the_revision_of_its_old_pods,
                 (
-                    Said(
+                    Message(
                         "printed",
                         "error: the ControllerRevision of revision <revision> of <Kind> <namespace>/shop is gone: "
                         "apply the manifest of <version>",
@@ -197,7 +197,7 @@ TROUBLES = (
             Row(
                 may_not_hold_its_autoscaler,
                 (
-                    Said(
+                    Message(
                         "Stalled Forbidden",
                         'horizontalpodautoscalers.autoscaling "shop" is forbidden: User "<account>" cannot patch '
                         'resource "horizontalpodautoscalers" in API group "autoscaling" in the namespace '

@@ -23,7 +23,7 @@ from tests.trouble.forms import (
     STATEFUL,
 )
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import theirs
 
 SAME = "the Rollout's part is the same for every kind; releases of it are in the tables of `tests/cluster`"
@@ -170,7 +170,7 @@ TROUBLES = (
             Row(
                 goes_back_to_the_old_template,
                 (
-                    Said(
+                    Message(
                         "Progressing Cancelling",
                         "The workload has been rolled back and the rollout process will be canceled",
                     ),
@@ -187,14 +187,14 @@ TROUBLES = (
         (
             Row(
                 makes_way_for_a_third_revision,
-                (Said("Progressing Initializing", "Workload is continuous release"),),
+                (Message("Progressing Initializing", "Workload is continuous release"),),
                 ("nothing: the steps are approved again, from the first on",),
                 killed=(PACED, CLONES),
                 played=(*DEPLOYMENTS, CLONES, CLONES_DOUBLED),
             ),
             Row(
                 gives_the_abandoned_places_to_a_third_revision,
-                (Said("Progressing Initializing", "Workload is continuous release"),),
+                (Message("Progressing Initializing", "Workload is continuous release"),),
                 ("nothing: the steps are approved again, from the first on",),
                 played=(STATEFUL, DAEMON, ADVANCED_STATEFUL, ADVANCED_DAEMON),
                 killed=(DAEMON,),
@@ -208,7 +208,7 @@ TROUBLES = (
             Row(
                 is_deleted,
                 (
-                    Said(
+                    Message(
                         "message",
                         "Rollout is terminating: traffic goes back to stable, then the workload is released",
                     ),
@@ -222,7 +222,7 @@ TROUBLES = (
             Row(
                 is_disabled,
                 (
-                    Said(
+                    Message(
                         "message",
                         "Rollout is disabling: traffic goes back to stable, then the workload is released",
                     ),
@@ -240,7 +240,7 @@ TROUBLES = (
             Row(
                 has_its_plan_edited,
                 (
-                    Said(
+                    Message(
                         "Event PlanEdited",
                         "the plan was edited in step(1): the step goes on as it was",
                     ),
@@ -257,7 +257,7 @@ TROUBLES = (
         (
             Row(
                 loses_its_workload,
-                (Said("message", "Workload Not Found: <kind> shop"),),
+                (Message("message", "Workload Not Found: <kind> shop"),),
                 ("apply the workload again",),
                 why=(
                     "waits for its workload: Workload Not Found: Deployment shop",

@@ -23,7 +23,7 @@ from tests.trouble.forms import (
     STATEFUL,
 )
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import APPROVE, theirs
 
 LEFT_ALONE = (
@@ -124,7 +124,7 @@ async def _begun_with_service(scene: Scene, spec: JsonObject) -> None:
     try:
         await scene.release(NEW_IMAGE)
     except RequestRefused as refused:
-        scene.answers.append(Said("refused", str(refused)))
+        scene.answers.append(Message("refused", str(refused)))
     await scene.stalled()
     await scene.is_explained()
     after = (await scene.client.get(path_of(key)))["metadata"]["resourceVersion"]
@@ -241,7 +241,7 @@ TROUBLES = (
             Row(
                 loses_its_route,
                 (
-                    Said(
+                    Message(
                         "Stalled GatewayObjectNotFound",
                         "VirtualService <namespace>/shop does not exist: create it, or correct the reference",
                     ),
@@ -261,7 +261,7 @@ TROUBLES = (
             Row(
                 has_its_route_edited,
                 (
-                    Said(
+                    Message(
                         "Event RoutePutBack",
                         PUT_BACK,
                     ),
@@ -285,7 +285,7 @@ TROUBLES = (
             Row(
                 loses_its_pinned_service,
                 (
-                    Said(
+                    Message(
                         "Stalled ServiceNotFound",
                         "Service <namespace>/shop does not exist: create it, or correct <field>",
                     ),
@@ -312,7 +312,7 @@ TROUBLES = (
             Row(
                 has_a_service_without_a_selector,
                 (
-                    Said(
+                    Message(
                         "Stalled ServiceWithoutSelector",
                         "Service <namespace>/shop has no selector, so its endpoints are written by somebody else: "
                         + LEFT_ALONE,
@@ -329,7 +329,7 @@ TROUBLES = (
             Row(
                 has_a_service_of_type_external_name,
                 (
-                    Said(
+                    Message(
                         "Stalled ServiceWithoutSelector",
                         "Service <namespace>/shop is of type ExternalName, which has no endpoints: "
                         + LEFT_ALONE,
@@ -348,7 +348,7 @@ TROUBLES = (
             Row(
                 lacks_the_right_to_the_gateway_kind,
                 (
-                    Said(
+                    Message(
                         "Stalled Forbidden",
                         "UpstreamGroup <namespace>/shop: <the missing right>; give it get, list, watch, patch and "
                         'update by a ClusterRole labelled moonshift.dev/aggregate-to-controller: "true" (examples: '
@@ -376,7 +376,7 @@ TROUBLES = (
             Row(
                 lacks_the_crd_of_the_gateway_kind,
                 (
-                    Said(
+                    Message(
                         "Stalled KindNotServed",
                         "RouteGroup <namespace>/shop: RouteGroup (zalando.org/v1) is not served by this cluster: "
                         "install its CRD, or correct apiVersion and kind",

@@ -15,7 +15,7 @@ from tests.trouble.forms import (
     STATEFUL,
 )
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import theirs
 
 WITHOUT_REPLICAS = "it has a pod on every node and no replicas"
@@ -118,7 +118,7 @@ TROUBLES = (
             Row(
                 goes_to_zero_and_comes_back,
                 (
-                    Said(
+                    Message(
                         "message",
                         "workload is scaled to zero replicas, or was: the release starts again at step 1 with the "
                         "stable revision",

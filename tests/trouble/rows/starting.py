@@ -18,7 +18,7 @@ from tests.trouble.forms import (
     STATEFUL,
 )
 from tests.trouble.scene import Scene
-from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import LOOK_AT_POD, UNDO, ours, theirs
 
 NOT_READY = (
@@ -155,7 +155,7 @@ TROUBLES = (
         (
             Row(
                 never_becomes_ready,
-                (Said("Stalled ProgressDeadlineExceeded", NOT_READY),),
+                (Message("Stalled ProgressDeadlineExceeded", NOT_READY),),
                 ("apply the old template, or one that works",),
                 killed=(STATEFUL,),
                 why=(LOOK_AT_POD, UNDO),
@@ -171,7 +171,7 @@ TROUBLES = (
             Row(
                 crashes_again_and_again,
                 (
-                    Said(
+                    Message(
                         "Stalled CrashLoopBackOff",
                         f"{FAILS}: container main ends with exit code 1 (Error) (since <when>)",
                     ),
@@ -194,7 +194,7 @@ TROUBLES = (
             Row(
                 is_placed_on_no_node,
                 (
-                    Said(
+                    Message(
                         "Stalled Unschedulable",
                         f"{FAILS}: <nodes> nodes are available: <why> (since <when>)",
                     ),
@@ -213,7 +213,7 @@ TROUBLES = (
             Row(
                 fails_its_probe,
                 (
-                    Said(
+                    Message(
                         "Stalled ReadinessProbeFailing",
                         f"{FAILS}: it runs and is not ready; its readiness probe fails (<why>) (since <when>)",
                     ),
@@ -232,11 +232,11 @@ TROUBLES = (
             Row(
                 is_taken_back_by_itself,
                 (
-                    Said(
+                    Message(
                         "Event RevisionGivenUp",
                         f"shop:bad (<revision>) is given up: {NOT_READY}",
                     ),
-                    Said(
+                    Message(
                         "Stalled RevisionFailed",
                         "shop:bad (<revision>) was given up before and is held: change the template, or try it again "
                         "with kubectl moonshift retry shop",
@@ -251,10 +251,10 @@ TROUBLES = (
             Row(
                 is_taken_back_by_itself,
                 (
-                    Said(
+                    Message(
                         "Event RevisionGivenUp", f"shop:bad (<revision>) is given up: {NOT_READY}"
                     ),
-                    Said(
+                    Message(
                         "Stalled RevisionFailed",
                         "shop:bad was given up before and is held: change the template, or try it again with "
                         "kubectl moonshift retry shop",
@@ -273,7 +273,7 @@ TROUBLES = (
             Row(
                 meets_a_full_quota,
                 (
-                    Said(
+                    Message(
                         "Stalled <reason>",
                         'step(1): of 1 new pods 0 made, 0 ready; pods "shop-<name>" is forbidden: exceeded quota: '
                         "pods, requested: pods=1, used: pods=4, limited: pods=4 (since <when>)",
@@ -287,7 +287,7 @@ TROUBLES = (
             Row(
                 meets_a_lowered_quota,
                 (
-                    Said(
+                    Message(
                         "Stalled <reason>",
                         "step(1): of 1 new pods 0 made, 0 ready; <who> is forbidden: exceeded quota: "
                         "pods, requested: pods=1, used: pods=3, limited: pods=3<what else is said>",

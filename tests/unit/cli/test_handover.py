@@ -51,7 +51,7 @@ def held() -> JsonObject:
     return deployment(spec, annotations=annotations, labels=labels)
 
 
-def said_of(kind: str, seen: Inventory, name: str = "web") -> Finding:
+def finding_of(kind: str, seen: Inventory, name: str = "web") -> Finding:
     """The finding about an object before the controller takes over."""
     found = [item for item in before_taking_over(seen) if (item.kind, item.name) == (kind, name)]
     assert len(found) == 1, found
@@ -81,25 +81,25 @@ def patch_in(command: str) -> Any:
     ],
 )
 def test_the_handover_explains_the_fate_of_every_rollout(found: JsonObject, words: str) -> None:
-    said = said_of("Rollout", Inventory(rollouts=(found,), workloads=(deployment(),)))
+    said = finding_of("Rollout", Inventory(rollouts=(found,), workloads=(deployment(),)))
     assert words in said.says
     assert said.first == ()
 
 
 def test_a_held_change_begins_its_release() -> None:
     seen = Inventory(rollouts=(rollout("Healthy", "Completed"),), workloads=(held(),))
-    assert "begins at step 1" in said_of("Rollout", seen).says
-    assert "no pod changes" in said_of("Deployment", seen).says
+    assert "begins at step 1" in finding_of("Rollout", seen).says
+    assert "no pod changes" in finding_of("Deployment", seen).says
 
 
 def test_a_rollout_without_its_workload_says_so() -> None:
-    assert "restored" in said_of("Rollout", Inventory(rollouts=(rollout(),))).says
+    assert "restored" in finding_of("Rollout", Inventory(rollouts=(rollout(),))).says
     at_rest = Inventory(rollouts=(rollout("Healthy", "Completed"),))
-    assert "was not found" in said_of("Rollout", at_rest).says
+    assert "was not found" in finding_of("Rollout", at_rest).says
 
 
 def test_a_replica_set_has_to_be_changed_first() -> None:
-    assert said_of("Rollout", Inventory(rollouts=(rollout(kind="ReplicaSet"),))).first
+    assert finding_of("Rollout", Inventory(rollouts=(rollout(kind="ReplicaSet"),))).first
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_controller_of_the_original_has_to_stop_first(
 
 
 def test_a_held_workload_without_a_release_is_let_go_with_its_owners_values() -> None:
-    said = said_of("Deployment", Inventory(workloads=(held(),)))
+    said = finding_of("Deployment", Inventory(workloads=(held(),)))
     patch = patch_in(said.first[0])
     assert patch["spec"] == {
         "paused": None,
@@ -147,15 +147,15 @@ def test_a_held_set_without_a_release_is_let_go(
 ) -> None:
     info = {originals.CONTROL_INFO: originals.control_info("web")}
     body = {**thing(api_version, kind, annotations=info), "spec": {"updateStrategy": strategy}}
-    said = said_of(kind, Inventory(workloads=(body,)))
+    said = finding_of(kind, Inventory(workloads=(body,)))
     assert patch_in(said.first[0])["spec"] == {"updateStrategy": given_back}
 
 
 def test_a_batch_release_goes_with_its_release_or_by_hand() -> None:
     one = originals.batch_release(rollout(uid="u"))
     led = Inventory(rollouts=(rollout(),), batch_releases=(one,))
-    assert "taken over" in said_of("BatchRelease", led).says
-    left = said_of("BatchRelease", Inventory(batch_releases=(one,)))
+    assert "taken over" in finding_of("BatchRelease", led).says
+    left = finding_of("BatchRelease", Inventory(batch_releases=(one,)))
     assert left.first[0].startswith("kubectl -n shop delete batchrelease.rollouts.kruise.io web")
     assert patch_in(left.first[1]) == {"metadata": {"finalizers": None}}
 
@@ -164,8 +164,8 @@ def test_an_extra_deployment_is_used_on_or_goes_by_hand() -> None:
     labels = {originals.CANARY_OF: "web"}
     extra = deployment(name="web-x", labels=labels, finalizers=[originals.CANARY_FINALIZER])
     led = Inventory(rollouts=(rollout(),), workloads=(extra,))
-    assert "used on" in said_of("Deployment", led, "web-x").says
-    assert said_of("Deployment", Inventory(workloads=(extra,)), "web-x").first
+    assert "used on" in finding_of("Deployment", led, "web-x").says
+    assert finding_of("Deployment", Inventory(workloads=(extra,)), "web-x").first
 
 
 def test_a_renamed_autoscaler_is_given_its_target_back() -> None:
@@ -176,8 +176,8 @@ def test_a_renamed_autoscaler_is_given_its_target_back() -> None:
     }
     led = rollout(spec={"strategy": {"blueGreen": {}}})
     kind = "HorizontalPodAutoscaler"
-    assert not said_of(kind, Inventory(rollouts=(led,), autoscalers=(scaler,))).first
-    left = said_of(kind, Inventory(autoscalers=(scaler,)))
+    assert not finding_of(kind, Inventory(rollouts=(led,), autoscalers=(scaler,))).first
+    left = finding_of(kind, Inventory(autoscalers=(scaler,)))
     assert patch_in(left.first[0]) == {"spec": {"scaleTargetRef": {"name": "web"}}}
 
 

@@ -11,7 +11,7 @@ from tests.cluster import manifests
 from tests.cluster.invariants import judge_end
 from tests.cluster.kinds import ROLLOUTS
 from tests.cluster.manifests import NEW_IMAGE
-from tests.unit.cluster.tale import APP, Tale, at_rest
+from tests.unit.cluster.history_builder import APP, HistoryBuilder, at_rest
 
 RULE = "ConditionsAreTrue"
 Said = Mapping[str, tuple[str, str, str]]
@@ -33,7 +33,7 @@ PHASES: Mapping[str, Said] = {
 }
 
 
-def told(
+def rollout_at(
     phase: str, second: int, generation: int = 1, since: int | None = None, **other: object
 ) -> JsonObject:
     """The Rollout in a phase since a second, at a second; `other` are conditions in place of the usual ones."""
@@ -53,14 +53,14 @@ def told(
     return {"metadata": metadata, "spec": manifests.rollout(APP)["spec"], "status": status}
 
 
-def history(*rollouts: JsonObject) -> Tale:
+def history_of(*rollouts: JsonObject) -> HistoryBuilder:
     """A release whose last step is approved, and the Rollout's revisions one after the other."""
-    tale = at_rest().do("release", NEW_IMAGE)
+    history = at_rest().do("release", NEW_IMAGE)
     for _ in APP.steps:
-        tale.do("approve")
+        history.do("approve")
     for rollout in rollouts:
-        tale.put(ROLLOUTS, "shop", rollout)
-    return tale
+        history.put(ROLLOUTS, "shop", rollout)
+    return history
 
 
 def changed(rollout: JsonObject, kind: str, **fields: str | None) -> JsonObject:
@@ -80,77 +80,87 @@ def with_generation(rollout: JsonObject, generation: int) -> JsonObject:
 
 
 def told_twice() -> JsonObject:
-    rollout = told("Healthy", 1)
+    rollout = rollout_at("Healthy", 1)
     rollout["status"]["conditions"] *= 2
     return rollout
 
 
-def early() -> Tale:
+def early() -> HistoryBuilder:
     """A release that is told to have succeeded while it waits at its first step."""
-    tale = at_rest().do("release", NEW_IMAGE).put(ROLLOUTS, "shop", told("Progressing", 1))
-    return tale.put(ROLLOUTS, "shop", told("Healthy", 2))
+    history = at_rest().do("release", NEW_IMAGE).put(ROLLOUTS, "shop", rollout_at("Progressing", 1))
+    return history.put(ROLLOUTS, "shop", rollout_at("Healthy", 2))
 
 
 STALLED = ("True", "SideWithoutEndpoints", "no pod is ready")
-BAD: dict[str, Callable[[], Tale]] = {
+BAD: dict[str, Callable[[], HistoryBuilder]] = {
     "a transition time that moves although the status stays": (
-        lambda: history(told("Progressing", 1), told("Progressing", 2))
+        lambda: history_of(rollout_at("Progressing", 1), rollout_at("Progressing", 2))
     ),
     "a transition time that goes back when the status changes": (
-        lambda: history(told("Progressing", 2), told("Healthy", 3, since=1))
+        lambda: history_of(rollout_at("Progressing", 2), rollout_at("Healthy", 3, since=1))
     ),
     "a condition without a transition time": (
-        lambda: history(
-            told("Healthy", 1), changed(told("Healthy", 1), "Ready", lastTransitionTime=None)
+        lambda: history_of(
+            rollout_at("Healthy", 1),
+            changed(rollout_at("Healthy", 1), "Ready", lastTransitionTime=None),
         )
     ),
     "an update that is older than the transition": (
-        lambda: history(
-            told("Progressing", 1),
-            changed(told("Healthy", 2), "Ready", lastUpdateTime="2026-01-01T00:00:01Z"),
+        lambda: history_of(
+            rollout_at("Progressing", 1),
+            changed(rollout_at("Healthy", 2), "Ready", lastUpdateTime="2026-01-01T00:00:01Z"),
         )
     ),
     "a generation that goes back": (
-        lambda: history(
-            with_generation(told("Healthy", 1, 2), 2), with_generation(told("Healthy", 1, 1), 2)
+        lambda: history_of(
+            with_generation(rollout_at("Healthy", 1, 2), 2),
+            with_generation(rollout_at("Healthy", 1, 1), 2),
         )
     ),
-    "a generation that there is not yet": lambda: history(told("Healthy", 1, 2)),
-    "a condition that is told twice": lambda: history(told_twice()),
+    "a generation that there is not yet": lambda: history_of(rollout_at("Healthy", 1, 2)),
+    "a condition that is told twice": lambda: history_of(told_twice()),
     "Ready while a release is under way": (
-        lambda: history(told("Progressing", 1, Ready=("True", "Progressing", "")))
+        lambda: history_of(rollout_at("Progressing", 1, Ready=("True", "Progressing", "")))
     ),
-    "Ready and Stalled at the same time": lambda: history(told("Healthy", 1, Stalled=STALLED)),
+    "Ready and Stalled at the same time": lambda: history_of(
+        rollout_at("Healthy", 1, Stalled=STALLED)
+    ),
     "not Ready without a word why": (
-        lambda: history(told("Progressing", 1, Ready=("False", "Progressing", "")))
+        lambda: history_of(rollout_at("Progressing", 1, Ready=("False", "Progressing", "")))
     ),
-    "Reconciling at rest": lambda: history(told("Healthy", 1, Reconciling=("True", "", ""))),
+    "Reconciling at rest": lambda: history_of(
+        rollout_at("Healthy", 1, Reconciling=("True", "", ""))
+    ),
     "not Reconciling in a release": (
-        lambda: history(told("Progressing", 1, Reconciling=("False", "", "")))
+        lambda: history_of(rollout_at("Progressing", 1, Reconciling=("False", "", "")))
     ),
     "Stalled without a reason": (
-        lambda: history(told("Progressing", 1, Stalled=("True", "", "no pod is ready")))
+        lambda: history_of(rollout_at("Progressing", 1, Stalled=("True", "", "no pod is ready")))
     ),
     "Stalled without a word why": (
-        lambda: history(told("Progressing", 1, Stalled=("True", "SideWithoutEndpoints", "")))
+        lambda: history_of(
+            rollout_at("Progressing", 1, Stalled=("True", "SideWithoutEndpoints", ""))
+        )
     ),
     "a reason to be Stalled that is over": (
-        lambda: history(told("Progressing", 1, Stalled=("False", "SideWithoutEndpoints", "")))
+        lambda: history_of(
+            rollout_at("Progressing", 1, Stalled=("False", "SideWithoutEndpoints", ""))
+        )
     ),
     "Progressing with the reason Completed": (
-        lambda: history(told("Progressing", 1, Progressing=("True", "Completed", "done")))
+        lambda: history_of(rollout_at("Progressing", 1, Progressing=("True", "Completed", "done")))
     ),
     "Progressing at rest": (
-        lambda: history(told("Healthy", 1, Progressing=("True", "InRolling", "step 1")))
+        lambda: history_of(rollout_at("Healthy", 1, Progressing=("True", "InRolling", "step 1")))
     ),
     "a phase Progressing without its condition": (
-        lambda: history(told("Progressing", 1, Progressing=None))
+        lambda: history_of(rollout_at("Progressing", 1, Progressing=None))
     ),
     "Succeeded before the end": (
-        lambda: history(told("Progressing", 1, Succeeded=("True", "", "")))
+        lambda: history_of(rollout_at("Progressing", 1, Succeeded=("True", "", "")))
     ),
     "an end without Succeeded": (
-        lambda: history(told("Progressing", 1), told("Healthy", 2, Succeeded=None))
+        lambda: history_of(rollout_at("Progressing", 1), rollout_at("Healthy", 2, Succeeded=None))
     ),
     "Succeeded before the last approval": early,
 }
@@ -175,29 +185,29 @@ def with_honest_times(*rollouts: JsonObject) -> tuple[JsonObject, ...]:
 
 def test_a_release_from_its_begin_to_its_end_passes() -> None:
     revisions = with_honest_times(
-        told("Healthy", 1),
-        told("Progressing", 2),
-        told("Progressing", 3, Stalled=STALLED),
-        told("Progressing", 4),
-        told("Healthy", 5),
+        rollout_at("Healthy", 1),
+        rollout_at("Progressing", 2),
+        rollout_at("Progressing", 3, Stalled=STALLED),
+        rollout_at("Progressing", 4),
+        rollout_at("Healthy", 5),
     )
-    assert RULE not in history(*revisions).broken()
+    assert RULE not in history_of(*revisions).broken()
 
 
 def test_a_rollout_made_again_begins_with_its_first_generation() -> None:
-    again = told("Healthy", 1, 1)
+    again = rollout_at("Healthy", 1, 1)
     again["metadata"]["uid"] = "r-2"
-    tale = history(with_generation(told("Healthy", 3, 3), 3), again)
-    assert RULE not in tale.broken()
+    history = history_of(with_generation(rollout_at("Healthy", 3, 3), 3), again)
+    assert RULE not in history.broken()
 
 
 def test_a_status_of_the_original_controller_is_not_judged() -> None:
-    theirs = told("Progressing", 1, Ready=None, Succeeded=("True", "", ""))
-    assert RULE not in history(theirs).broken()
+    theirs = rollout_at("Progressing", 1, Ready=None, Succeeded=("True", "", ""))
+    assert RULE not in history_of(theirs).broken()
 
 
 def test_a_status_about_an_earlier_generation_is_no_end() -> None:
-    rollout = with_generation(told("Healthy", 1, 1), 2)
+    rollout = with_generation(rollout_at("Healthy", 1, 1), 2)
     found = judge_end(APP, {Key(ROLLOUTS, "here", "shop"): rollout}, {})
     assert [each.rule for each in found] == ["the_status_is_about_the_present_generation"]
-    assert judge_end(APP, {Key(ROLLOUTS, "here", "shop"): told("Healthy", 1)}, {}) == []
+    assert judge_end(APP, {Key(ROLLOUTS, "here", "shop"): rollout_at("Healthy", 1)}, {}) == []

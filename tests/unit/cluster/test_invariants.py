@@ -20,7 +20,7 @@ from tests.cluster.kinds import (
     VIRTUAL_SERVICES,
 )
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
-from tests.unit.cluster.tale import APP, Tale, at_rest, strategy
+from tests.unit.cluster.history_builder import APP, HistoryBuilder, at_rest, strategy
 
 SHARED = replace(APP, shared=True)
 DOUBLED = replace(APP, canary=False, blue_green=True, steps=(StepPlan(2, 0), StepPlan(2, 50)))
@@ -28,56 +28,56 @@ MORE = (StepPlan(2, 50), StepPlan(3, 80))
 ORDERED = replace(APP, canary=False, workload="StatefulSet")
 
 
-def at_step_1(app: Application = APP) -> Tale:
+def at_step_1(app: Application = APP) -> HistoryBuilder:
     """A release at its first step, as it should be."""
-    tale = (
+    history = (
         at_rest(app).do("release", NEW_IMAGE).service("shop", "old").service("shop-canary", "new")
     )
-    return tale.pod("c", NEW_IMAGE).endpoints("shop-canary", "c").route(80, 20)
+    return history.pod("c", NEW_IMAGE).endpoints("shop-canary", "c").route(80, 20)
 
 
-def at_step_2(*steps: StepPlan) -> Tale:
+def at_step_2(*steps: StepPlan) -> HistoryBuilder:
     """The second of three steps is approved, and the route is still that of the first."""
-    tale = at_step_1(replace(APP, replicas=4, steps=(StepPlan(1, 20), *(steps or MORE))))
-    return tale.do("approve").pod("d", NEW_IMAGE).endpoints("shop-canary", "c", "d")
+    history = at_step_1(replace(APP, replicas=4, steps=(StepPlan(1, 20), *(steps or MORE))))
+    return history.do("approve").pod("d", NEW_IMAGE).endpoints("shop-canary", "c", "d")
 
 
-def finished() -> Tale:
+def finished() -> HistoryBuilder:
     """All steps approved, half of everything new."""
-    tale = at_step_1().do("approve").pod("d", NEW_IMAGE).endpoints("shop-canary", "c", "d")
-    return tale.route(50, 50).do("approve").service("shop").endpoints("shop", "a", "b", "c", "d")
+    history = at_step_1().do("approve").pod("d", NEW_IMAGE).endpoints("shop-canary", "c", "d")
+    return history.route(50, 50).do("approve").service("shop").endpoints("shop", "a", "b", "c", "d")
 
 
-def doubled(*ways: str) -> Tale:
+def doubled(*ways: str) -> HistoryBuilder:
     """A blue-green release with all its pods, and an autoscaler that may move in some ways."""
-    tale = at_rest(DOUBLED).do("release", NEW_IMAGE).service("shop", "old")
+    history = at_rest(DOUBLED).do("release", NEW_IMAGE).service("shop", "old")
     behavior = {way: {"selectPolicy": "Max"} for way in ways}
     still = {way: {"selectPolicy": "Disabled"} for way in ("scaleUp", "scaleDown")}
-    tale.put(AUTOSCALERS, "shop", {"spec": {"behavior": {**still, **behavior}}})
-    return tale.pod("c", NEW_IMAGE).pod("d", NEW_IMAGE)
+    history.put(AUTOSCALERS, "shop", {"spec": {"behavior": {**still, **behavior}}})
+    return history.pod("c", NEW_IMAGE).pod("d", NEW_IMAGE)
 
 
-def scaled_down() -> Tale:
+def scaled_down() -> HistoryBuilder:
     """A StatefulSet that lost its newest pod, which the route leads to, by a scale-down."""
-    tale = at_rest(ORDERED).do("release", NEW_IMAGE).service("shop", "old")
-    tale.service("shop-canary", "new").drop(PODS, "b").pod("b", NEW_IMAGE)
-    tale.endpoints("shop", "a").endpoints("shop-canary", "b").route(80, 20)
-    return tale.scale(1).drop(PODS, "b").endpoints("shop-canary")
+    history = at_rest(ORDERED).do("release", NEW_IMAGE).service("shop", "old")
+    history.service("shop-canary", "new").drop(PODS, "b").pod("b", NEW_IMAGE)
+    history.endpoints("shop", "a").endpoints("shop-canary", "b").route(80, 20)
+    return history.scale(1).drop(PODS, "b").endpoints("shop-canary")
 
 
 def test_a_good_history_passes() -> None:
-    tale = finished().drop(PODS, "a").drop(PODS, "b").endpoints("shop", "c", "d").route(100)
-    assert tale.drop(SERVICES, "shop-canary").broken() == set()
+    history = finished().drop(PODS, "a").drop(PODS, "b").endpoints("shop", "c", "d").route(100)
+    assert history.drop(SERVICES, "shop-canary").broken() == set()
 
 
 def test_a_status_that_follows_the_approved_steps_passes() -> None:
-    tale = at_step_1().status(1).do("approve").status(1).status(2).do("release", "shop:v3")
-    tale.status(2).status(1, "third").do("approve").status(2, "third")
-    tale.do("release", STABLE_IMAGE).status(2, "third").status(1, "third")
-    assert "StepsInOrder" not in tale.broken()
+    history = at_step_1().status(1).do("approve").status(1).status(2).do("release", "shop:v3")
+    history.status(2).status(1, "third").do("approve").status(2, "third")
+    history.do("release", STABLE_IMAGE).status(2, "third").status(1, "third")
+    assert "StepsInOrder" not in history.broken()
 
 
-BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
+BAD: dict[str, tuple[str, Callable[[], HistoryBuilder]]] = {
     "a status that tells of a step that nobody approved": (
         "StepsInOrder",
         lambda: at_step_1().status(1).status(2),
@@ -227,37 +227,37 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
 }
 
 
-def third_revision(app: Application = APP) -> Tale:
+def third_revision(app: Application = APP) -> HistoryBuilder:
     """A release at its first step makes way for another: three revisions have ready pods, no more than there may be."""
-    tale = at_step_1()
-    tale.app = app
-    tale.do("release", THIRD_IMAGE).drop(PODS, "b").endpoints("shop", "a")
-    return tale.pod("e", THIRD_IMAGE)
+    history = at_step_1()
+    history.app = app
+    history.do("release", THIRD_IMAGE).drop(PODS, "b").endpoints("shop", "a")
+    return history.pod("e", THIRD_IMAGE)
 
 
 def test_a_third_revision_that_takes_the_place_of_the_one_before_passes() -> None:
-    tale = third_revision().endpoints("shop-canary", "e").drop(PODS, "c")
-    assert "two_revisions_get_requests_at_most" not in tale.broken()
+    history = third_revision().endpoints("shop-canary", "e").drop(PODS, "c")
+    assert "two_revisions_get_requests_at_most" not in history.broken()
 
 
 def test_the_surge_that_the_owner_allows_passes_once_the_last_step_is_approved() -> None:
     assert "pods_stay_within_the_surge" not in finished().pod("e", NEW_IMAGE).broken()
 
 
-def named_subset() -> Tale:
+def named_subset() -> HistoryBuilder:
     """A release behind one Service, at its first step: the route names the subset of the new pods."""
-    tale = at_rest(SHARED).do("release", NEW_IMAGE).pod("c", NEW_IMAGE, "canary")
-    return tale.endpoints("shop", "a", "b", "c").subsets("base", "canary").route(80, 20)
+    history = at_rest(SHARED).do("release", NEW_IMAGE).pod("c", NEW_IMAGE, "canary")
+    return history.endpoints("shop", "a", "b", "c").subsets("base", "canary").route(80, 20)
 
 
 def test_a_subset_that_goes_in_time_passes() -> None:
-    tale = named_subset().do("release", STABLE_IMAGE).route(100).route(80, 20).route(100)
-    tale.endpoints("shop", "a", "b", "c")
-    tale.app = replace(tale.app, grace=2)
-    assert tale.subsets("base").broken() == set()
+    history = named_subset().do("release", STABLE_IMAGE).route(100).route(80, 20).route(100)
+    history.endpoints("shop", "a", "b", "c")
+    history.app = replace(history.app, grace=2)
+    assert history.subsets("base").broken() == set()
 
 
-SMALLER: dict[str, Callable[[], Tale]] = {
+SMALLER: dict[str, Callable[[], HistoryBuilder]] = {
     "a rollback": lambda: at_step_2().do("release", STABLE_IMAGE).route(100),
     "another revision": lambda: at_step_2().do("release", THIRD_IMAGE).route(100),
     "a step with a smaller share": lambda: at_step_2(StepPlan(2, 10), StepPlan(3, 80)).route(
@@ -280,15 +280,15 @@ SMALLER: dict[str, Callable[[], Tale]] = {
 }
 
 
-def edited(tale: Tale) -> Tale:
+def edited(history: HistoryBuilder) -> HistoryBuilder:
     """The Rollout gets other steps."""
     plan = {"canary": {"steps": [{"traffic": "10%"}]}}
-    return tale.put(ROLLOUTS, "shop", {"spec": {"strategy": plan}})
+    return history.put(ROLLOUTS, "shop", {"spec": {"strategy": plan}})
 
 
-def taken_back(tale: Tale) -> Tale:
+def taken_back(history: HistoryBuilder) -> HistoryBuilder:
     """The workload has its old template again, which no person asked for."""
-    return tale.put(DEPLOYMENTS, "shop", manifests.deployment(tale.app))
+    return history.put(DEPLOYMENTS, "shop", manifests.deployment(history.app))
 
 
 @pytest.mark.parametrize("name", SMALLER)
@@ -297,13 +297,13 @@ def test_a_falling_share_passes_for(name: str) -> None:
 
 
 def test_a_place_that_is_empty_for_the_grace_period_passes() -> None:
-    tale = at_step_1().endpoints("shop").pod("x", "x").endpoints("shop", "a")
-    assert "EmptySides" not in tale.long().broken()
+    history = at_step_1().endpoints("shop").pod("x", "x").endpoints("shop", "a")
+    assert "EmptySides" not in history.long().broken()
 
 
 def test_a_share_without_any_ready_pod_is_not_flagged() -> None:
-    tale = at_step_1().drop(PODS, "c").drop(PODS, "a").drop(PODS, "b").endpoints("shop")
-    assert "EmptySides" not in tale.endpoints("shop-canary").route(80, 20).route(80, 20).broken()
+    history = at_step_1().drop(PODS, "c").drop(PODS, "a").drop(PODS, "b").endpoints("shop")
+    assert "EmptySides" not in history.endpoints("shop-canary").route(80, 20).route(80, 20).broken()
 
 
 def test_doubled_pods_beside_a_held_autoscaler_pass() -> None:
@@ -315,25 +315,25 @@ def test_the_pods_that_a_scale_down_takes_are_not_held_against_the_release() -> 
 
 
 def test_a_pod_that_goes_because_no_pod_is_asked_for_is_not_held_against_the_release() -> None:
-    tale = at_step_1().scale(0).route(100).drop(PODS, "c")
-    assert "Margin" not in slow(tale).broken()
+    history = at_step_1().scale(0).route(100).drop(PODS, "c")
+    assert "Margin" not in slow(history).broken()
 
 
-def extra(tale: Tale, name: str) -> Tale:
+def extra(history: HistoryBuilder, name: str) -> HistoryBuilder:
     labels = {"rollouts.kruise.io/canary-deployment": "shop"}
     metadata = {"name": name, "namespace": "here", "labels": labels}
-    return tale.put(DEPLOYMENTS, name, {"metadata": metadata, **strategy("RollingUpdate")})
+    return history.put(DEPLOYMENTS, name, {"metadata": metadata, **strategy("RollingUpdate")})
 
 
-def slow(tale: Tale) -> Tale:
-    tale.app = replace(tale.app, grace=3)
-    return tale
+def slow(history: HistoryBuilder) -> HistoryBuilder:
+    history.app = replace(history.app, grace=3)
+    return history
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_the_checker_flags(name: str) -> None:
-    rule, tale = BAD[name]
-    assert rule in tale().broken()
+    rule, history = BAD[name]
+    assert rule in history().broken()
 
 
 def as_it_was() -> dict[Key, JsonObject]:

@@ -9,24 +9,24 @@ from tests.cluster import manifests
 from tests.cluster.kinds import DEPLOYMENTS, ROLLOUTS
 from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.truth import LAG
-from tests.unit.cluster.tale import APP, Tale, at_rest
+from tests.unit.cluster.history_builder import APP, HistoryBuilder, at_rest
 
 
-def released() -> Tale:
+def released() -> HistoryBuilder:
     """A release that has no new pod yet."""
-    tale = at_rest().put(DEPLOYMENTS, APP.name, manifests.deployment(APP))
-    return tale.do("release", NEW_IMAGE)
+    history = at_rest().put(DEPLOYMENTS, APP.name, manifests.deployment(APP))
+    return history.do("release", NEW_IMAGE)
 
 
-def approved(tale: Tale) -> Tale:
+def approved(history: HistoryBuilder) -> HistoryBuilder:
     """Somebody wrote an approval into the status as it was."""
-    said = next(c.object for c in reversed(tale.changes) if c.key.kind == ROLLOUTS)
+    said = next(c.object for c in reversed(history.changes) if c.key.kind == ROLLOUTS)
     body = copy.deepcopy(said)
     body["status"]["canaryStatus"]["currentStepState"] = "StepReady"
-    return tale.put(ROLLOUTS, APP.name, body)
+    return history.put(ROLLOUTS, APP.name, body)
 
 
-BAD: dict[str, Callable[[], Tale]] = {
+BAD: dict[str, Callable[[], HistoryBuilder]] = {
     "a status that counts a pod that never was": (
         lambda: released().new_pod("c").tells("StepUpgrade", 2, 1)
     ),
@@ -64,29 +64,31 @@ def test_the_checker_flags(name: str) -> None:
 
 
 def test_a_status_that_lags_a_few_changes_passes() -> None:
-    tale = released().new_pod("c", ready=False).new_pod("c")
-    assert "StatusIsTrue" not in tale.tells("StepUpgrade", 1, 0).tells("StepPaused", 1, 1).broken()
+    history = released().new_pod("c", ready=False).new_pod("c")
+    assert (
+        "StatusIsTrue" not in history.tells("StepUpgrade", 1, 0).tells("StepPaused", 1, 1).broken()
+    )
 
 
 def test_an_approval_that_nobody_has_looked_at_is_not_the_controllers_word() -> None:
-    tale = approved(changed_often(released().new_pod("c").tells("StepPaused", 1, 1)))
-    assert "StatusIsTrue" not in tale.broken()
+    history = approved(changed_often(released().new_pod("c").tells("StepPaused", 1, 1)))
+    assert "StatusIsTrue" not in history.broken()
 
 
 def test_a_step_whose_pods_fail_after_it_was_left_passes() -> None:
-    tale = released().new_pod("c").tells("StepTrafficRouting", 1, 1)
-    tale.new_pod("c", ready=False).tells("StepTrafficRouting", 1, 0).tells("StepPaused", 1, 0)
-    assert "StatusIsTrue" not in tale.broken()
+    history = released().new_pod("c").tells("StepTrafficRouting", 1, 1)
+    history.new_pod("c", ready=False).tells("StepTrafficRouting", 1, 0).tells("StepPaused", 1, 0)
+    assert "StatusIsTrue" not in history.broken()
 
 
-def changed_often(tale: Tale) -> Tale:
+def changed_often(history: HistoryBuilder) -> HistoryBuilder:
     """A new pod that becomes ready and unready again more often than a cache lags."""
     for number in range(LAG + 1):
-        tale.new_pod("c", ready=bool(number % 2))
-    return tale
+        history.new_pod("c", ready=bool(number % 2))
+    return history
 
 
-def nameless(tale: Tale) -> Tale:
+def nameless(history: HistoryBuilder) -> HistoryBuilder:
     """The status does not say whose pods it counts."""
-    del tale.changes[-1].object["status"]["canaryStatus"]["podTemplateHash"]
-    return tale
+    del history.changes[-1].object["status"]["canaryStatus"]["podTemplateHash"]
+    return history

@@ -34,7 +34,7 @@ def sentences(module: Path) -> Sentences:
     return found
 
 
-def told() -> dict[str, set[str]]:
+def reasons_of_notes() -> dict[str, set[str]]:
     """Names of reasons that notes are made of, with the types that they are told with."""
     found: dict[str, set[str]] = {}
     for file in sorted((CODE / "domain").rglob("*.py")):
@@ -59,7 +59,7 @@ def stalls() -> list[str]:
 
 def rows() -> list[tuple[str, str, str, str]]:
     """Reason, type, object and meaning of each Event."""
-    meaning, found = sentences(Path(reasons.__file__)), told()
+    meaning, found = sentences(Path(reasons.__file__)), reasons_of_notes()
     found |= {name: found.get(name, set()) | {WARNING} for name in stalls()}
     made = [
         (

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tests.unit.documents.event_table import DOCUMENT, others, renewed, rows, told
+from tests.unit.documents.event_table import DOCUMENT, others, reasons_of_notes, renewed, rows
 
 
 def test_the_table_is_that_of_the_code() -> None:
@@ -19,6 +19,6 @@ def test_every_reason_is_there_once_and_says_when_it_is_reported() -> None:
 
 def test_every_note_of_a_decision_is_found() -> None:
     assert {"RELEASE_COMPLETED", "RELEASE_CANCELED", "APPROVED", "TRAFFIC_ROUTING_PHASE"} <= set(
-        told()
+        reasons_of_notes()
     )
     assert {"ScriptFailed", "WorkerUnavailable"} <= set(others())

@@ -37,7 +37,7 @@ class Function(msgspec.Struct, frozen=True):
     """Lines without the dashes."""
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """What it does, as Markdown."""
         return "\n".join(itertools.takewhile(lambda line: not line.startswith("@"), self.comment))
 
@@ -61,7 +61,7 @@ class Described(msgspec.Struct, frozen=True):
     """One module."""
 
     name: str
-    said: str
+    description: str
     uses: tuple[str, ...]
     functions: tuple[Function, ...]
 
@@ -99,9 +99,9 @@ def modules() -> list[Described]:
 
 
 def _markdown(module: Described) -> Iterator[str]:
-    yield f"### `{module.name}`\n\n{module.said}\n"
+    yield f"### `{module.name}`\n\n{module.description}\n"
     for function in module.functions:
-        yield f"**`{module.name}.{function.name}({function.arguments})`**\n\n{function.said}\n"
+        yield f"**`{module.name}.{function.name}({function.arguments})`**\n\n{function.description}\n"
         lines = [
             f"- `{name}`{' (may be left out)' if optional else ''}: {_with_type(rest)}"
             for name, optional, rest in function.params
@@ -140,9 +140,9 @@ def types() -> str:
     head = (LIBRARY.parent.parent / "editors" / "lua" / "types.lua.in").read_text()
     parts = [head]
     for module in modules():
-        said = "".join(f"---{line}\n" for line in module.said.splitlines())
+        description = "".join(f"---{line}\n" for line in module.description.splitlines())
         parts.append(
-            f"{said}---For scripts with the line `--@use {module.name}`.\n{module.name} = {{}}\n"
+            f"{description}---For scripts with the line `--@use {module.name}`.\n{module.name} = {{}}\n"
         )
         for function in module.functions:
             comment = "".join(f"---{line}\n" for line in function.comment)

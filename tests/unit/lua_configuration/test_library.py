@@ -38,11 +38,11 @@ def test_the_document_and_the_types_agree_with_the_comments() -> None:
 def test_every_function_that_a_script_can_call_is_described(path: Path) -> None:
     text = path.read_text()
     found = described(path)
-    assert found.said
+    assert found.description
     offered = re.findall(rf"^function {path.stem}\.(\w+)", text, re.MULTILINE)
     assert [function.name for function in found.functions] == offered
     for function in found.functions:
-        assert function.said, function.name
+        assert function.description, function.name
         named = [name for name, _, _ in function.params]
         assert named == [name.strip() for name in function.arguments.split(",") if name.strip()]
 

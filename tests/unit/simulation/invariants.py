@@ -14,7 +14,7 @@ from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.services import pin_is_wanted
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
-from tests.unit.simulation.truth import Told
+from tests.unit.simulation.truth import StatusChecker
 from tests.unit.worlds import World
 
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
@@ -50,7 +50,7 @@ class Watch:
         self.sent: set[tuple[int, object]] = set(enumerate(NO_REQUESTS))
         """Mailboxes by their number, with everything that was ever in them."""
         """Approvals and jumps that people wrote."""
-        self.told = Told(world)
+        self.told = StatusChecker(world)
         world.cluster.caches.rollouts.subscribe(self.no_pass_writes_a_request)
         world.watchers.append(self.check)
 

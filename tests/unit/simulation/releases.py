@@ -98,12 +98,12 @@ class Releases(Misfortunes):
         self.excuse()
         self.unheard(self.take_the_label_off, rounds)
 
-    def unheard(self, deed: Callable[[], None], rounds: int) -> None:
+    def unheard(self, action: Callable[[], None], rounds: int) -> None:
         """An action that no webhook sees; for this number of rounds, the workload's own controller continues at
         once."""
         self.watch.most_new = 10**6
         self.world.people.unheard = True
-        deed()
+        action()
         self.world.people.unheard = False
         for _ in range(rounds):
             self.one_round()

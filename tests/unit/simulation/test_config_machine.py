@@ -20,14 +20,14 @@ from tests.unit.domain.rollout.tracking import (
     reading,
     record,
     running,
-    said,
     says,
     stamp,
     tracking,
+    tracking_condition,
 )
 from tests.unit.worlds import World
 
-Deed = tuple[str, str]
+UserAction = tuple[str, str]
 DEEDS: dict[str, Callable[[World, str], object]] = {
     "map": lambda world, text: says(world, text),
     "secret": lambda world, text: says(world, text, SECRET),
@@ -39,14 +39,14 @@ DEEDS: dict[str, Callable[[World, str], object]] = {
     "once": lambda world, _: world.advance(),
     "late": lambda world, _: world.restart(),
 }
-deeds = st.lists(
+actions = st.lists(
     st.tuples(st.sampled_from(sorted(DEEDS)), st.sampled_from(["one", "two", "three"])), max_size=12
 )
 
 
-@given(deeds)
+@given(actions)
 def test_after_any_change_all_pods_run_the_written_content_and_the_content_is_kept(
-    done: list[Deed],
+    done: list[UserAction],
 ) -> None:
     world = tracking(watched=False, replicas=4, traffic=False)
     for name, text in done:
@@ -68,7 +68,7 @@ def test_after_any_change_all_pods_run_the_written_content_and_the_content_is_ke
     assert agrees(known.stable, seen.config)
     assert copies(world) == [content(world)]
     assert copies(world, SECRET) == [content(world, SECRET)]
-    assert said(world)[0] in ("Tracked", "ConfigNotRestored")
+    assert tracking_condition(world)[0] in ("Tracked", "ConfigNotRestored")
     before = world.cluster.version
     wait(world, 3600)
     assert world.cluster.version == before

@@ -15,7 +15,7 @@ from tests.unit.builders import KEY
 from tests.unit.worlds import World
 
 
-class Told:
+class StatusChecker:
     """Looks at every change of a world."""
 
     def __init__(self, world: World) -> None:

@@ -109,7 +109,7 @@ def test_the_counters_of_a_namespace_go_when_everybody_has_read_their_last_value
     registry = CollectorRegistry()
     completed = CompletedReleases(registry)
 
-    def told() -> list[str]:
+    def outcomes() -> list[str]:
         found = [sample for family in registry.collect() for sample in family.samples]
         return [s.labels["outcome"] for s in found if s.name.endswith("_total") and s.value]
 
@@ -117,11 +117,11 @@ def test_the_counters_of_a_namespace_go_when_everybody_has_read_their_last_value
     completed.ended("branch", End.DELETED)
     for _ in range(LOOKS):
         completed.look(frozenset())
-        assert End.DELETED in told()
+        assert End.DELETED in outcomes()
     completed.look(frozenset())
     assert [m.samples for m in registry.collect()] == [[]]
     completed.look(frozenset({"branch"}))
-    assert not told()
+    assert not outcomes()
 
 
 def test_counters_of_a_namespace_that_gets_a_rollout_again_go_on() -> None:

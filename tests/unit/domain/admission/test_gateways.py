@@ -20,17 +20,17 @@ def headers(reference: Reference) -> ScriptHeader | None:
     return None
 
 
-def told(obj: JsonObject) -> str:
+def message_of(obj: JsonObject) -> str:
     return admit_rollout(None, obj, (), headers=headers).message
 
 
 def test_a_share_is_refused_where_the_class_has_none() -> None:
     obj = raw(steps=[{"replicas": 1, "traffic": "20%"}], trafficRoutings=ROUTINGS)
-    assert told(obj) == (
+    assert message_of(obj) == (
         "spec.strategy.canary.steps[0].traffic: Unsupported value: "
         "Ingress class kong (Ingress/web) cannot divide requests by weight"
     )
-    assert "steps[0].weight: Unsupported value" in told(to_v1alpha1(obj))
+    assert "steps[0].weight: Unsupported value" in message_of(to_v1alpha1(obj))
 
 
 def test_a_step_that_gateways_can_express_passes_and_matches_are_named() -> None:
@@ -40,7 +40,7 @@ def test_a_step_that_gateways_can_express_passes_and_matches_are_named() -> None
     bad = raw(
         steps=[{"replicas": 1, "matches": [{"path": {"value": "/x"}}]}], trafficRoutings=ROUTINGS
     )
-    assert "steps[0].matches: Unsupported value" in told(bad)
+    assert "steps[0].matches: Unsupported value" in message_of(bad)
 
 
 BOTH = [{**ROUTINGS[0], "gateway": {"httpRouteName": "web"}}]
@@ -69,7 +69,7 @@ def test_alternatives_that_a_gateway_can_say_are_counted_in_the_warning() -> Non
 
 def test_a_share_that_only_one_of_two_gateways_can_divide_is_refused() -> None:
     obj = raw(steps=[{"replicas": 1, "traffic": "20%"}], trafficRoutings=BOTH)
-    assert "cannot divide requests by weight" in told(obj)
+    assert "cannot divide requests by weight" in message_of(obj)
 
 
 def test_a_match_is_refused_if_a_gateway_that_cannot_match_has_one_service_for_both_revisions() -> (
@@ -94,7 +94,7 @@ def test_a_match_is_refused_if_a_gateway_that_cannot_match_has_one_service_for_b
 def test_blue_green_is_checked_against_gateways_too() -> None:
     plan = {"steps": [{"replicas": 1, "traffic": "0%"}], "trafficRoutings": ROUTINGS}
     obj = edited(raw(), "spec", "strategy", to={"blueGreen": plan})
-    assert "spec.strategy.blueGreen.steps[0].traffic" in told(obj)
+    assert "spec.strategy.blueGreen.steps[0].traffic" in message_of(obj)
 
 
 def test_a_script_that_is_not_there_is_a_warning() -> None:
@@ -108,18 +108,18 @@ def test_a_script_that_is_not_there_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("replicas", "extra", "told"),
+    ("replicas", "extra", "warned"),
     [("50%", False, True), ("100%", False, False), ("100%", True, True)],
 )
 def test_a_share_that_changes_to_that_of_the_pods_is_a_warning(
-    replicas: str, extra: bool, told: bool
+    replicas: str, extra: bool, warned: bool
 ) -> None:
     match = {"headers": [{"name": "a", "value": "b"}]}
     steps = [{"replicas": 1, "matches": [match]}, {"replicas": replicas}]
     obj = raw(steps=steps, trafficRoutings=ROUTINGS, enableExtraWorkloadForCanary=extra)
     verdict = admit_rollout(None, obj, (), headers=headers)
     assert verdict.findings == ()
-    assert any("steps[1] has neither traffic" in text for text in verdict.warnings) is told
+    assert any("steps[1] has neither traffic" in text for text in verdict.warnings) is warned
     leading = raw(steps=list(reversed(steps)), trafficRoutings=ROUTINGS)
     assert not any(
         "says neither" in text
@@ -128,7 +128,7 @@ def test_a_share_that_changes_to_that_of_the_pods_is_a_warning(
 
 
 def test_an_unreadable_object_is_left_to_the_other_rules() -> None:
-    assert "strategy" in told(edited(raw(), "spec", "strategy", to={}))
+    assert "strategy" in message_of(edited(raw(), "spec", "strategy", to={}))
     broken = raw(steps="x")
     assert admit_rollout(None, broken, (), headers=headers).findings
 

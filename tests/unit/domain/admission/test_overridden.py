@@ -27,14 +27,14 @@ def held() -> JsonObject:
     return changed(free, ("spec", "paused"), None)
 
 
-def said(old: JsonObject, new: JsonObject) -> tuple[str, ...]:
+def warnings(old: JsonObject, new: JsonObject) -> tuple[str, ...]:
     return overridden(old, new, stored(old, new))
 
 
 def test_an_id_alone_is_said_to_be_a_rollback_of_a_deployment() -> None:
     old = deployment("v1")
     new = changed(copy.deepcopy(old), ("metadata", "annotations", ROLLOUT_ID), "second")
-    (warning,) = said(old, new)
+    (warning,) = warnings(old, new)
     assert warning == (
         "Deployment web has another rollouts.kruise.io/rollout-id and the same pod template: that is a rollback of a "
         "Deployment, which ends at once; change the template to release it"
@@ -44,11 +44,11 @@ def test_an_id_alone_is_said_to_be_a_rollback_of_a_deployment() -> None:
 def test_an_id_that_comes_with_a_template_says_nothing() -> None:
     new = with_image(deployment("v1"), "v2")
     new = changed(new, ("metadata", "annotations", ROLLOUT_ID), "second")
-    assert said(deployment("v1"), new) == ()
+    assert warnings(deployment("v1"), new) == ()
 
 
 def test_the_first_admission_of_a_release_says_nothing() -> None:
-    assert said(deployment("v1"), with_image(deployment("v1"), "v2")) == ()
+    assert warnings(deployment("v1"), with_image(deployment("v1"), "v2")) == ()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_first_admission_of_a_release_says_nothing() -> None:
 )
 def test_fields_that_are_kept_for_the_end_are_named(field: str, value: object) -> None:
     old = held()
-    (warning,) = said(old, changed(copy.deepcopy(old), ("spec", field), value))
+    (warning,) = warnings(old, changed(copy.deepcopy(old), ("spec", field), value))
     assert warning.startswith(f"Deployment web is under a release: spec.{field} as you wrote it")
 
 
@@ -69,25 +69,26 @@ def test_an_unchanged_manifest_applied_again_causes_no_warning() -> None:
     old = held()
     again = copy.deepcopy(old)
     child(again)["spec"] = child(with_image(deployment("v1"), "v2"), "spec")
-    assert said(old, again) == ()
+    assert warnings(old, again) == ()
 
 
 @pytest.mark.parametrize("paused", [False, None], ids=["written", "taken away by kubectl"])
 def test_a_resume_while_traffic_is_not_safe_is_answered(paused: bool | None) -> None:
     old = stored(deployment("v1"), with_image(deployment("v1"), "v2"))
-    (warning,) = said(old, changed(copy.deepcopy(old), ("spec", "paused"), paused))
+    (warning,) = warnings(old, changed(copy.deepcopy(old), ("spec", "paused"), paused))
     assert warning.startswith("Deployment web stays paused until traffic is safe")
 
 
 def test_a_pause_that_takes_effect_at_once_is_said_to_stop_the_release() -> None:
     old = held()
     paused = changed(copy.deepcopy(old), ("spec", "paused"), True)
-    (warning,) = said(old, paused)
+    (warning,) = warnings(old, paused)
     assert warning == (
         "Deployment web is under a release, which does not go on while you keep spec.paused true"
     )
     assert (
-        said(stored(old, paused), changed(copy.deepcopy(paused), ("spec", "paused"), False)) == ()
+        warnings(stored(old, paused), changed(copy.deepcopy(paused), ("spec", "paused"), False))
+        == ()
     )
 
 
@@ -99,11 +100,11 @@ def test_a_record_that_cannot_be_read_says_nothing() -> None:
 def test_a_label_that_stays_is_answered_with_the_ways_out() -> None:
     old = held()
     free = changed(copy.deepcopy(old), ("metadata", "labels", WORKLOAD_TYPE), None)
-    (warning,) = said(old, free)
+    (warning,) = warnings(old, free)
     assert "of the release stay" in warning
     assert "delete its Rollout or set spec.disabled" in warning
     idle = deployment("v1")
-    assert said(idle, changed(copy.deepcopy(idle), ("metadata", "labels"), None)) == ()
+    assert warnings(idle, changed(copy.deepcopy(idle), ("metadata", "labels"), None)) == ()
 
 
 def test_a_template_for_a_paused_deployment_is_answered_with_what_it_waits_for() -> None:
@@ -111,15 +112,15 @@ def test_a_template_for_a_paused_deployment_is_answered_with_what_it_waits_for()
         "Deployment web is under a release, which does not go on while you keep spec.paused true"
     )
     old = deployment("v1", paused=True)
-    assert said(old, with_image(old, "v2")) == (waits,)
+    assert warnings(old, with_image(old, "v2")) == (waits,)
     running = held()
     paused = changed(copy.deepcopy(running), ("spec", "paused"), True)
-    assert said(stored(running, paused), with_image(stored(running, paused), "v3")) == (waits,)
-    assert said(running, with_image(paused, "v3")) == (waits,)
+    assert warnings(stored(running, paused), with_image(stored(running, paused), "v3")) == (waits,)
+    assert warnings(running, with_image(paused, "v3")) == (waits,)
 
 
 def test_a_resume_under_the_admission_pause_is_not_said_to_be_kept_for_the_end() -> None:
     old = deployment("v1", paused=True)
     waiting = stored(old, with_image(old, "v2"))
-    (warning,) = said(waiting, changed(copy.deepcopy(waiting), ("spec", "paused"), None))
+    (warning,) = warnings(waiting, changed(copy.deepcopy(waiting), ("spec", "paused"), None))
     assert warning.startswith("Deployment web stays paused until traffic is safe")

@@ -25,14 +25,14 @@ def service(**spec: object) -> Service:
     return Service(ObjectMeta(name="front", namespace="shop"), ServiceSpec(**spec))  # type: ignore[arg-type]  # fields by name
 
 
-def said(workload: Seen, front: Seen) -> tuple[str, ...]:
+def remarks_on(workload: Seen, front: Seen) -> tuple[str, ...]:
     seen = {WORKLOAD: workload, FRONT: front}
     return tuple(remark.text for remark in remarks((WORKLOAD, FRONT), seen, "shop"))
 
 
 def test_an_absent_object_is_reported_with_its_field() -> None:
     way_out = "create it, or correct the reference; no release begins without it"
-    assert said(Absent(), Absent()) == (
+    assert remarks_on(Absent(), Absent()) == (
         f"spec.workloadRef: Deployment shop/web does not exist: {way_out}",
         f"spec.strategy.canary.trafficRoutings[0].service: Service shop/front does not exist: {way_out}",
     )
@@ -40,8 +40,8 @@ def test_an_absent_object_is_reported_with_its_field() -> None:
 
 @pytest.mark.parametrize("unknown", [Unknown(), Exists()])
 def test_an_unknown_state_causes_no_warning(unknown: Seen) -> None:
-    assert said(unknown, unknown) == ()
-    assert said(unknown, service(selector={"app": "elsewhere"})) == ()
+    assert remarks_on(unknown, unknown) == ()
+    assert remarks_on(unknown, service(selector={"app": "elsewhere"})) == ()
     assert remarks((WORKLOAD,), {}, "shop") == ()
 
 
@@ -52,13 +52,13 @@ def test_a_service_that_cannot_lead_is_reported_in_the_words_of_the_release(
     spec: dict[str, object],
 ) -> None:
     found = service(**spec)
-    assert said(PODS, found) == (f"{FRONT.path}: {warning_about(found)}",)
+    assert remarks_on(PODS, found) == (f"{FRONT.path}: {warning_about(found)}",)
 
 
 @pytest.mark.parametrize("wrong", [{"app": "shop"}, {"app": "web", "zone": "a"}])
 def test_a_selector_that_matches_no_pod_is_reported(wrong: dict[str, str]) -> None:
     selector = ",".join(f"{key}={value}" for key, value in sorted(wrong.items()))
-    (text,) = said(PODS, service(selector=wrong))
+    (text,) = remarks_on(PODS, service(selector=wrong))
     assert text == (
         f"{FRONT.path}: Service shop/front: its selector {selector} matches no pod of Deployment shop/web; give the "
         "pod template these labels, or correct the Service"
@@ -67,7 +67,7 @@ def test_a_selector_that_matches_no_pod_is_reported(wrong: dict[str, str]) -> No
 
 def test_a_pin_and_labels_that_controllers_add_are_no_mistake() -> None:
     for added in ("pod-template-hash", "controller-revision-hash", "apps.kubernetes.io/pod-index"):
-        assert said(PODS, service(selector={"app": "web", added: "x"})) == ()
+        assert remarks_on(PODS, service(selector={"app": "web", added: "x"})) == ()
 
 
 def test_a_remark_lists_the_objects_that_it_is_about() -> None:

@@ -36,7 +36,7 @@ def look(world: World) -> Decision:
     return decide(seen, world.cluster.now)
 
 
-def said(decision: Decision, reason: str) -> list[str]:
+def messages(decision: Decision, reason: str) -> list[str]:
     return [note.message for note in decision.notes if note.reason == reason]
 
 
@@ -44,7 +44,7 @@ def test_an_approval_in_step_paused_is_honoured_and_said() -> None:
     world = started()
     world.people.approve(KEY)
     decision = look(world)
-    assert said(decision, reasons.APPROVED) == ["step(1) was approved"]
+    assert messages(decision, reasons.APPROVED) == ["step(1) was approved"]
     world.rest()
     assert inner_of(world).current_step_index == 2
     assert ours_of(world).approved_at is not None
@@ -53,7 +53,7 @@ def test_an_approval_in_step_paused_is_honoured_and_said() -> None:
 def test_a_way_back_has_a_reason_of_its_own_and_shares_no_event_with_steps() -> None:
     world = started()
     world.people.undo(KEY, template("v1"))
-    told = said(look(world), reasons.RELEASE_CANCELING)
+    told = messages(look(world), reasons.RELEASE_CANCELING)
     assert told == ["The workload has been rolled back and the rollout process will be canceled"]
     assert reasons.RELEASE_CANCELING not in reasons.OF_EVERY_STEP
 
@@ -65,7 +65,7 @@ def test_the_reason_of_an_approval_is_reported() -> None:
     approval = Approval(step=1, by="ann", message="it is the load test")
     status = with_moonshift_status(seen.rollout.status, approval=approval)
     told = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
-    assert said(decide(told, world.cluster.now), reasons.APPROVED) == [
+    assert messages(decide(told, world.cluster.now), reasons.APPROVED) == [
         "step(1) was approved by ann: it is the load test"
     ]
 
@@ -77,7 +77,7 @@ def test_an_approval_in_an_earlier_state_is_reset(state: StepState) -> None:
     world.run_until(lambda: inner_of(world).current_step_state == state)
     world.people.approve(KEY)
     decision = look(world)
-    assert said(decision, reasons.APPROVAL_IGNORED) == [
+    assert messages(decision, reasons.APPROVAL_IGNORED) == [
         f"an approval was reset: step(1) is in {state}, nothing waits for an approval"
     ]
     assert decision.notes[0].severity is Severity.WARNING
@@ -151,7 +151,7 @@ def test_an_approval_before_the_pause_that_is_put_off_is_reset_with_the_reason()
         "an approval was reset: it came less than 3 s after another, or after a jump, and may repeat it; approve "
         "step(2) when it is in StepPaused, or name it"
     )
-    assert said(look(world), reasons.APPROVAL_IGNORED) == [text]
+    assert messages(look(world), reasons.APPROVAL_IGNORED) == [text]
     world.rest()
     assert inner_of(world).current_step_index == 2
 
@@ -212,7 +212,7 @@ def test_an_exact_approval_of_another_step_is_reset() -> None:
     world = started()
     world.people.approve_step(KEY, 2)
     decision = look(world)
-    assert said(decision, reasons.APPROVAL_IGNORED) == [
+    assert messages(decision, reasons.APPROVAL_IGNORED) == [
         "an approval was reset: step(2) is not the present step(1)"
     ]
     world.rest()
@@ -225,7 +225,7 @@ def test_an_exact_approval_before_the_pause_is_reset() -> None:
     release(world)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_UPGRADE)
     world.people.approve_step(KEY, 1)
-    assert said(look(world), reasons.APPROVAL_IGNORED)
+    assert messages(look(world), reasons.APPROVAL_IGNORED)
     world.rest()
     assert inner_of(world).current_step_state == StepState.STEP_PAUSED
 
@@ -339,7 +339,7 @@ def test_an_approval_of_a_stalled_release_is_reset_with_the_reason(exact: bool) 
         world.people.approve_step(KEY, 1)
     else:
         world.people.approve(KEY)
-    assert said(look(world), reasons.APPROVAL_IGNORED) == [
+    assert messages(look(world), reasons.APPROVAL_IGNORED) == [
         "an approval was reset: the release is stalled by Forbidden: VirtualService web: no right"
     ]
     world.rest()
@@ -357,7 +357,7 @@ def test_an_approval_of_a_stuck_step_names_the_obstacle() -> None:
     release(world)
     wait(world, 90)
     world.people.approve(KEY)
-    (text,) = said(look(world), reasons.APPROVAL_IGNORED)
+    (text,) = messages(look(world), reasons.APPROVAL_IGNORED)
     assert text.startswith("an approval was reset: the release is stalled by FailedCreate: step(1)")
 
 

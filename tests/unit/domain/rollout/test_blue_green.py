@@ -439,7 +439,7 @@ def test_autoscalers_that_may_not_be_read_are_reported_with_the_right_to_grant()
     )
 
 
-def said_of(decision: Decision) -> tuple[str, str]:
+def stalled_condition(decision: Decision) -> tuple[str, str]:
     stalled = condition(decision.status, "Stalled")
     assert stalled is not None
     assert "you may not list them" in stalled.message
@@ -455,7 +455,7 @@ def test_no_pod_moves_while_the_autoscalers_cannot_be_read_at_the_begin_and_duri
     for _ in range(passes):
         world.pass_over(KEY)
     decision = blind(world)
-    assert said_of(decision) == ("True", "Forbidden")
+    assert stalled_condition(decision) == ("True", "Forbidden")
     assert decision.status.phase == status_of(world).phase
     assert decision.actions == ()
 
@@ -465,5 +465,5 @@ def test_a_rollout_does_not_go_while_autoscalers_it_holds_cannot_be_read() -> No
     release(world)
     world.rest()
     decision = blind(world, deleting=True)
-    assert said_of(decision) == ("True", "Forbidden")
+    assert stalled_condition(decision) == ("True", "Forbidden")
     assert decision.actions == ()

@@ -36,10 +36,10 @@ from tests.unit.domain.rollout.tracking import (
     reading,
     record,
     running,
-    said,
     says,
     stamp,
     tracking,
+    tracking_condition,
 )
 from tests.unit.worlds import World
 
@@ -56,13 +56,13 @@ def test_an_object_that_is_deleted_is_reported_and_changes_nothing() -> None:
     world = tracking()
     world.cluster.configs[CONFIG_MAP].remove(KEY)
     world.rest()
-    reason, message = said(world)
+    reason, message = tracking_condition(world)
     assert reason == reasons.CONFIG_GONE
     assert "ConfigMap/web: does not exist any more" in message
     assert (stamp(world), status_of(world).phase) == ("", Phase.HEALTHY)
     says(world, "one")
     world.rest()
-    assert said(world)[0] == reasons.CONFIG_TRACKED
+    assert tracking_condition(world)[0] == reasons.CONFIG_TRACKED
     assert status_of(world).phase == Phase.HEALTHY
 
 
@@ -93,7 +93,7 @@ def test_an_optional_object_that_comes_is_a_change_and_is_left_on_the_way_back()
     world.people.undo(KEY, reading(optional=True))
     world.rest()
     assert content(world) == "one"
-    assert said(world) == (
+    assert tracking_condition(world) == (
         reasons.CONFIG_NOT_RESTORED,
         "ConfigMap/web did not exist for the stable revision, and is left",
     )
@@ -109,7 +109,7 @@ def test_without_a_copy_the_content_is_left_and_the_reason_said() -> None:
     world.people.undo(KEY, reading())
     world.rest()
     assert content(world) == "two"
-    assert said(world)[1].startswith("no copy of ConfigMap/web is kept")
+    assert tracking_condition(world)[1].startswith("no copy of ConfigMap/web is kept")
     assert (status_of(world).phase, running(world)) == (Phase.HEALTHY, {"": 10})
 
 
@@ -125,7 +125,7 @@ def test_a_copy_of_another_time_is_not_restored() -> None:
     world.rest()
     assert content(world) == "two"
     assert content(world, CONFIG_MAP, says_copy) == "two"
-    assert said(world)[1].startswith("the copy of ConfigMap/web has other content")
+    assert tracking_condition(world)[1].startswith("the copy of ConfigMap/web has other content")
 
 
 def test_an_immutable_object_is_not_restored() -> None:
@@ -135,7 +135,7 @@ def test_an_immutable_object_is_not_restored() -> None:
     world.people.undo(KEY, reading())
     world.rest()
     assert content(world) == "two"
-    assert said(world)[1].startswith("ConfigMap/web is immutable")
+    assert tracking_condition(world)[1].startswith("ConfigMap/web is immutable")
 
 
 # --- when nothing is to be done -----------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_without_the_annotation_copies_go_and_nothing_is_remembered() -> None:
     world.rest()
     assert (copies(world), copies(world, SECRET)) == ([], [])
     assert ours_of(world).config is None
-    assert said(world) == ("", "")
+    assert tracking_condition(world) == ("", "")
     says(world, "two")
     world.rest()
     assert stamp(world) == ""
@@ -191,7 +191,7 @@ def test_where_a_rollout_id_says_what_a_release_is_a_content_is_not_released() -
     says(world, "two")
     world.rest()
     assert (stamp(world), status_of(world).phase) == ("", Phase.HEALTHY)
-    assert said(world)[0] == reasons.CONFIG_NOT_HELD
+    assert tracking_condition(world)[0] == reasons.CONFIG_NOT_HELD
 
 
 def test_a_copy_of_what_is_no_longer_referred_to_goes() -> None:

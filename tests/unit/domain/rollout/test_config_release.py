@@ -24,10 +24,10 @@ from tests.unit.domain.rollout.tracking import (
     reading,
     record,
     running,
-    said,
     says,
     stamp,
     tracking,
+    tracking_condition,
 )
 
 
@@ -53,7 +53,7 @@ def test_the_running_content_is_kept_at_rest_and_after_each_release() -> None:
     assert copies(world) == ["one"]
     finish(world)
     assert copies(world) == ["two"]
-    assert said(world) == (reasons.CONFIG_TRACKED, "ConfigMap/web, Secret/web")
+    assert tracking_condition(world) == (reasons.CONFIG_TRACKED, "ConfigMap/web, Secret/web")
 
 
 def test_a_change_starts_one_release_and_then_nothing_more_is_written() -> None:

@@ -50,7 +50,7 @@ def decided(world: World, seen: Observation) -> Decision:
     return decide(seen, world.cluster.now)
 
 
-def said(decision: Decision, kind: str) -> tuple[str, str, str]:
+def condition_of(decision: Decision, kind: str) -> tuple[str, str, str]:
     found = condition(decision.status, kind)
     assert found is not None
     return found.status, found.reason, found.message
@@ -77,7 +77,7 @@ def test_the_first_change_is_put_back_and_told() -> None:
     assert note.reason == reasons.ROUTE_PUT_BACK
     assert "argocd changed VirtualService" in note.message
     assert f"{PLACE} from 20 to 99" in note.message
-    assert said(decision, DRIFTED)[:2] == ("False", reasons.ROUTE_PUT_BACK)
+    assert condition_of(decision, DRIFTED)[:2] == ("False", reasons.ROUTE_PUT_BACK)
 
 
 def test_the_same_place_is_put_back_a_second_time_within_a_minute() -> None:
@@ -94,8 +94,8 @@ def test_the_same_place_a_third_time_within_a_minute_is_left_and_the_release_sto
     seen = touched(world, corrected=(PLACE,), corrected_at=last, corrected_before=before)
     decision = decided(world, seen)
     assert decision.actions == ()
-    assert said(decision, DRIFTED)[:2] == ("True", reasons.ROUTE_HELD)
-    status, reason, message = said(decision, "Stalled")
+    assert condition_of(decision, DRIFTED)[:2] == ("True", reasons.ROUTE_HELD)
+    status, reason, message = condition_of(decision, "Stalled")
     assert (status, reason) == ("True", reasons.ROUTE_HELD)
     assert "argocd" in message
     assert decision.wake_at == world.cluster.now + RETRY_AFTER_FIGHT
@@ -130,7 +130,7 @@ def test_an_owners_hold_annotation_stops_the_release_at_once() -> None:
     world = started()
     decision = decided(world, touched(world, held=True, editor="", changes=()))
     assert decision.actions == ()
-    assert "somebody changed" in said(decision, "Stalled")[2]
+    assert "somebody changed" in condition_of(decision, "Stalled")[2]
     assert decision.wake_at is None
 
 
@@ -165,7 +165,7 @@ def test_the_next_step_does_not_write_over_what_is_held() -> None:
     )
     decision = decided(world, touched(world, held=True))
     assert not any(isinstance(action, EnsureRoutes) for action in decision.actions)
-    assert said(decision, "Stalled")[1] == reasons.ROUTE_HELD
+    assert condition_of(decision, "Stalled")[1] == reasons.ROUTE_HELD
 
 
 def test_the_condition_reports_a_reverted_change() -> None:
@@ -175,5 +175,5 @@ def test_the_condition_reports_a_reverted_change() -> None:
     seen = world.observe(KEY)
     assert seen is not None
     again = decided(world, seen)
-    assert said(again, DRIFTED)[:2] == ("False", reasons.ROUTES_AS_WRITTEN)
-    assert said(again, "Stalled")[0] == "False"
+    assert condition_of(again, DRIFTED)[:2] == ("False", reasons.ROUTES_AS_WRITTEN)
+    assert condition_of(again, "Stalled")[0] == "False"

@@ -105,7 +105,7 @@ def stalled(world: World) -> bool:
     return reason_of(world, "Stalled") == "SideWithoutEndpoints"
 
 
-def said(world: World) -> str:
+def stalled_message(world: World) -> str:
     found = condition(status_of(world), "Stalled")
     assert found is not None
     return found.message
@@ -130,8 +130,10 @@ def test_a_pin_on_lost_pods_comes_off_after_the_grace_period_and_no_sooner(style
     assert pin_of(world) == ""
     assert answered(world)
     assert stalled(world)
-    assert "no pod of the stable revision is ready behind Service shop/web" in said(world)
-    assert status_of(world).message == said(world)
+    assert "no pod of the stable revision is ready behind Service shop/web" in stalled_message(
+        world
+    )
+    assert status_of(world).message == stalled_message(world)
 
 
 @STYLES
@@ -305,7 +307,7 @@ def test_the_new_sides_share_goes_to_stable_after_the_grace_period_and_comes_bac
     wait(world, 1)
     assert weight_of(world) is None
     assert stalled(world)
-    assert "no pod of the new revision" in said(world)
+    assert "no pod of the new revision" in stalled_message(world)
     world.people.heal()
     wait(world, 30)
     assert weight_of(world) == 20

@@ -25,7 +25,7 @@ from tests.unit.worlds import World
 FOUR = make_steps("10%", "20%", "30%", "50%")
 
 
-def said(world: World, reason: str) -> list[str]:
+def messages_with(world: World, reason: str) -> list[str]:
     """The messages with this reason that a pass would write at this moment."""
     seen = world.observe(KEY)
     assert seen is not None
@@ -43,7 +43,7 @@ def test_a_jump_forward_skips_the_steps_between(style: str) -> None:
     world = started(style, FOUR)
     steps = history(world, lambda: inner_of(world).current_step_index)
     world.people.ask_for_step(KEY, 3)
-    assert said(world, reasons.JUMPED) == ["jumped from step(1) to step(3)"]
+    assert messages_with(world, reasons.JUMPED) == ["jumped from step(1) to step(3)"]
     world.rest()
     assert at(world) == (3, 4, StepState.STEP_PAUSED)
     assert steps == [1, 3]
@@ -138,7 +138,7 @@ def test_a_jump_is_taken_up_in_every_state(state: StepState) -> None:
 def test_a_jump_out_of_the_plan_is_reset(wish: int) -> None:
     world = started(steps=FOUR)
     world.people.jump(KEY, wish)
-    assert said(world, reasons.JUMP_IGNORED) == [
+    assert messages_with(world, reasons.JUMP_IGNORED) == [
         f"a jump to step({wish}) was reset: the plan has steps 1 to 4"
     ]
     world.rest()
@@ -193,7 +193,7 @@ def test_a_jump_out_of_a_step_that_takes_all_pods_waits_for_the_old_ones_to_be_g
     world.people.approve(KEY)
     world.run_until(lambda: at(world)[::2] == (2, StepState.STEP_UPGRADE))
     world.people.jump(KEY, 1)
-    (why,) = said(world, reasons.JUMP_IGNORED)
+    (why,) = messages_with(world, reasons.JUMP_IGNORED)
     assert why.endswith("takes all pods, and the old ones are going: wait for it, or roll back")
     world.rest()
     assert at(world)[::2] == (2, StepState.STEP_PAUSED)
@@ -240,7 +240,7 @@ def test_an_edit_of_later_steps_revokes_no_approval_and_restarts_no_timer(
     since = ours_of(world).state_since
     wait(world, 5)
     replan(world, "10%", "40%")
-    assert said(world, reasons.REPLANNED) == [
+    assert messages_with(world, reasons.REPLANNED) == [
         "the plan was edited in step(1): the step goes on as it was"
     ]
     world.rest()
@@ -272,7 +272,7 @@ def test_a_plan_that_lost_the_present_step_goes_on_at_its_last() -> None:
 def test_a_pause_may_be_edited_without_a_new_plan() -> None:
     world = started(steps=FOUR)
     replan(world, "10%", "20%", "30%", "50%", pause=0)
-    assert said(world, reasons.REPLANNED) == []
+    assert messages_with(world, reasons.REPLANNED) == []
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
 
@@ -293,7 +293,7 @@ def test_a_release_of_an_older_version_keeps_its_place() -> None:
 def test_an_index_that_is_changed_by_hand_is_reset_and_reported() -> None:
     world = started("partition", FOUR)
     world.people.move_index(KEY, 3)
-    (text,) = said(world, reasons.JUMP_IGNORED)
+    (text,) = messages_with(world, reasons.JUMP_IGNORED)
     assert text.startswith("currentStepIndex was changed to 3 by hand and is reset")
     world.rest()
     assert at(world) == (1, 2, StepState.STEP_PAUSED)

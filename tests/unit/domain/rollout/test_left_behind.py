@@ -56,11 +56,13 @@ def never_looked_at(style: str, *, applied: bool = True, min_ready: int = 7) -> 
     return world
 
 
-def said(world: World) -> str:
-    """The message of the Event that tells of the end of the freeze."""
-    told = [note.message for note in world.passes.notes if note.reason == reasons.FREEZE_TAKEN_OFF]
-    assert len(told) == 1
-    return told[0]
+def event_message(world: World) -> str:
+    """The message of the Event about the end of the freeze."""
+    messages = [
+        note.message for note in world.passes.notes if note.reason == reasons.FREEZE_TAKEN_OFF
+    ]
+    assert len(messages) == 1
+    return messages[0]
 
 
 def ended_well(world: World) -> None:
@@ -84,7 +86,7 @@ def test_an_undo_before_the_first_look_leaves_no_freeze(style: str) -> None:
     assert found.spec.min_ready_seconds == 7
     assert found.spec.strategy.rolling_update == RollingUpdate(*LIMITS)
     assert sizes_of(world) == {"v1": 4}
-    assert messages.FREEZE_TAKEN_OFF in said(world)
+    assert messages.FREEZE_TAKEN_OFF in event_message(world)
 
 
 def test_without_a_manifest_the_replica_set_tells_the_time_and_kubernetes_the_limits() -> None:
@@ -96,7 +98,7 @@ def test_without_a_manifest_the_replica_set_tells_the_time_and_kubernetes_the_li
     found = workload_of(world)
     assert found.spec.min_ready_seconds == 7
     assert found.spec.strategy.rolling_update == RollingUpdate("25%", "25%")
-    assert messages.FREEZE_TAKEN_OFF_BY_DEFAULT in said(world)
+    assert messages.FREEZE_TAKEN_OFF_BY_DEFAULT in event_message(world)
 
 
 def test_without_either_the_defaults_of_kubernetes_are_set() -> None:

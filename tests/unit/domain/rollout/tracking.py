@@ -99,7 +99,7 @@ def record(world: World) -> TrackedConfig:
     return ours_of(world).config or TrackedConfig()
 
 
-def said(world: World) -> tuple[str, str]:
+def tracking_condition(world: World) -> tuple[str, str]:
     """Reason and message of the condition ConfigTracked."""
     found = condition(status_of(world), "ConfigTracked")
     return (found.reason, found.message) if found is not None else ("", "")

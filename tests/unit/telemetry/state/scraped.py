@@ -19,7 +19,7 @@ def seen_in(world: World) -> Seen:
     )
 
 
-def told_of(world: World) -> dict[str, float]:
+def gauges_of(world: World) -> dict[str, float]:
     """Gauges of Rollouts and TrafficRoutings: `name{own labels}` without the object's namespace and name."""
     metrics = Metrics()
     metrics.state.lead(lambda: seen_in(world))

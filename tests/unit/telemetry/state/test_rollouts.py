@@ -18,7 +18,7 @@ from tests.unit.builders import (
     wait,
 )
 from tests.unit.domain.rollout.scenes import approve, started
-from tests.unit.telemetry.state.scraped import told_of
+from tests.unit.telemetry.state.scraped import gauges_of
 from tests.unit.worlds import World
 
 
@@ -34,7 +34,7 @@ def ours(world: World, **changes: object) -> None:
 
 
 def test_a_release_at_its_first_step_is_described_completely() -> None:
-    told = told_of(started())
+    told = gauges_of(started())
     assert told.pop("state_seconds{StepPaused}") < 60
     assert told == {
         "info{Partition,Deployment}": 1,
@@ -54,29 +54,29 @@ def test_a_release_at_its_first_step_is_described_completely() -> None:
 
 def test_the_seconds_in_a_state_grow_with_the_clock() -> None:
     world = started()
-    before = told_of(world)["state_seconds{StepPaused}"]
+    before = gauges_of(world)["state_seconds{StepPaused}"]
     world.cluster.set_clock(world.cluster.now + timedelta(minutes=7))
-    assert told_of(world)["state_seconds{StepPaused}"] == before + 420
+    assert gauges_of(world)["state_seconds{StepPaused}"] == before + 420
 
 
 def test_pods_of_an_extra_deployment_are_new() -> None:
-    told = told_of(started(style="canary"))
+    told = gauges_of(started(style="canary"))
     assert told["pods{new}"] == 2
     assert told["pods{stable}"] == 10
 
 
 def test_a_pod_that_is_being_deleted_is_not_counted() -> None:
     world = started()
-    before = told_of(world)
+    before = gauges_of(world)
     pods = world.cluster.pods
     stable = next(pod for pod in pods if pod.revision == revision_of(world, "v1"))
     metadata = structs.replace(stable.metadata, deletion_timestamp=world.cluster.now)
     pods.put(structs.replace(stable, metadata=metadata))
-    assert told_of(world)["pods{stable}"] == before["pods{stable}"] - 1
+    assert gauges_of(world)["pods{stable}"] == before["pods{stable}"] - 1
 
 
 def test_at_rest_all_pods_are_stable_and_nothing_is_waited_for() -> None:
-    told = told_of(make_world())
+    told = gauges_of(make_world())
     assert told["pods{stable}"] == 10
     assert told["phase{Healthy}"] == 1
     assert not any(
@@ -89,7 +89,7 @@ def test_a_new_revision_is_stable_once_its_release_is_over() -> None:
     world = started()
     for _ in range(2):
         approve(world)
-    told = told_of(world)
+    told = gauges_of(world)
     assert told["pods{stable}"] == 10
     assert "pods{new}" not in told
 
@@ -98,7 +98,7 @@ def test_a_timed_pause_waits_for_no_person() -> None:
     world = make_world(make_rollout(steps=(make_step("20%", "20%", pause=600), make_step("50%"))))
     release(world)
     wait(world, 60)
-    told = told_of(world)
+    told = gauges_of(world)
     assert told["paused{timer}"] == 1
     assert "paused{person}" not in told
 
@@ -107,7 +107,7 @@ def test_a_release_that_its_owner_paused_says_so() -> None:
     world = started()
     world.people.pause(KEY)
     world.rest()
-    told = told_of(world)
+    told = gauges_of(world)
     assert told["paused{owner}"] == 1
     assert "paused{person}" not in told
 
@@ -115,7 +115,7 @@ def test_a_release_that_its_owner_paused_says_so() -> None:
 def test_the_actual_weight_is_that_of_the_step_before_until_routes_follow() -> None:
     world = started()
     ours(world, step=2)
-    told = told_of(world)
+    told = gauges_of(world)
     assert told["weight_desired{}"] == 50
     assert told["weight_actual{}"] == 20
 
@@ -126,7 +126,7 @@ def test_routes_that_were_restored_lead_nothing_and_unknown_ones_are_not_guessed
 ) -> None:
     world = started()
     ours(world, route_plan=plan)
-    assert told_of(world).get("weight_actual{}") == weight
+    assert gauges_of(world).get("weight_actual{}") == weight
 
 
 @pytest.mark.parametrize(
@@ -136,24 +136,24 @@ def test_routes_that_were_restored_lead_nothing_and_unknown_ones_are_not_guessed
 def test_a_stalled_rollout_names_the_class_of_its_trouble(reason: str, shown: str) -> None:
     world = started()
     amend(world, conditions=(Condition("Stalled", "True", reason, "words of any length"),))
-    assert told_of(world)[f"stalled{{{shown}}}"] == 1
+    assert gauges_of(world)[f"stalled{{{shown}}}"] == 1
     amend(world, conditions=(Condition("Stalled", "False", reason),))
-    assert not any(name.startswith("stalled") for name in told_of(world))
+    assert not any(name.startswith("stalled") for name in gauges_of(world))
 
 
 def test_a_held_drift_is_reported_until_it_is_over() -> None:
     world = started()
     amend(world, conditions=(Condition("Drifted", "True", "RouteHeld"),))
-    assert told_of(world)["drift_held{}"] == 1
+    assert gauges_of(world)["drift_held{}"] == 1
     amend(world, conditions=(Condition("Drifted", "False", "RoutePutBack"),))
-    assert "drift_held{}" not in told_of(world)
+    assert "drift_held{}" not in gauges_of(world)
 
 
 def test_the_verdicts_of_both_gates_are_reported() -> None:
     world = started()
     runs = (AnalysisRun(step=1, verdict=Verdict.FAILED), AnalysisRun(step=0))
     ours(world, analyses=runs)
-    told = told_of(world)
+    told = gauges_of(world)
     assert told["gate{step,Failed}"] == 1
     assert told["gate{background,Running}"] == 1
 
@@ -161,12 +161,12 @@ def test_the_verdicts_of_both_gates_are_reported() -> None:
 def test_words_that_somebody_wrote_into_a_status_become_no_labels() -> None:
     world = started()
     amend(world, phase="Pwned" * 100)
-    assert told_of(world)["phase{Unknown}"] == 1
+    assert gauges_of(world)["phase{Unknown}"] == 1
 
 
 def test_the_end_of_a_release_is_a_state_of_its_own() -> None:
     world = started()
     ours(world, goal="Success", goal_since=world.cluster.now - timedelta(seconds=30))
-    told = told_of(world)
+    told = gauges_of(world)
     assert told["state_seconds{Finalising}"] == 30
     assert "weight_desired{}" not in told

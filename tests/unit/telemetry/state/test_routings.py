@@ -18,7 +18,7 @@ from tests.unit.builders import NOW
 from tests.unit.telemetry.page import samples
 
 
-def told_of(routing: TrafficRouting) -> dict[str, float]:
+def gauges_of(routing: TrafficRouting) -> dict[str, float]:
     metrics = Metrics()
     metrics.state.lead(lambda: Seen(NOW, routings=(routing,)))
     return {
@@ -45,7 +45,7 @@ def test_members_weight_and_time_are_reported() -> None:
             Member("api", since=NOW - timedelta(seconds=5)),
         ),
     )
-    assert told_of(routing(status)) == {
+    assert gauges_of(routing(status)) == {
         "phase:Progressing": 1,
         "members:true": 1,
         "members:false": 1,
@@ -62,7 +62,7 @@ def test_trouble_and_empty_sides_are_reported() -> None:
         descent=Teardown(1, NOW - timedelta(seconds=9)),
         empty_sides={"new/web": EmptySide()},
     )
-    told = told_of(routing(status))
+    told = gauges_of(routing(status))
     assert told["stalled:drift"] == 1
     assert told["drift_held:"] == 1
     assert told["empty_sides:"] == 1
@@ -70,5 +70,5 @@ def test_trouble_and_empty_sides_are_reported() -> None:
 
 
 def test_a_routing_without_a_weight_or_members_says_less() -> None:
-    told = told_of(TrafficRouting(ObjectMeta(name="lanes", namespace="shop")))
+    told = gauges_of(TrafficRouting(ObjectMeta(name="lanes", namespace="shop")))
     assert told.keys() == {"phase:Unknown", "members:true", "members:false", "empty_sides:"}

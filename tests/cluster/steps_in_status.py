@@ -9,7 +9,7 @@ from tests.cluster.kinds import ROLLOUTS
 from tests.cluster.view import View
 
 
-def told_step(view: View, name: str) -> tuple[str, int] | None:
+def step_in_status(view: View, name: str) -> tuple[str, int] | None:
     """The present revision and step in the status; None if the status has none."""
     rollout = view.get(ROLLOUTS, name)
     status: JsonObject = (rollout or {}).get("status") or {}

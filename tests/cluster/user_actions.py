@@ -11,7 +11,7 @@ from tests.cluster.manifests import STABLE_IMAGE, Application
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class UserAction:
     """An action of a person: `release` (of an image), `approve`, `jump` (to a step), `scale` (to a size), `disable`
     or `delete`."""
 
@@ -25,9 +25,9 @@ class Deed:
 class Permission:
     """The steps and shares that people have allowed so far, from their actions alone."""
 
-    def __init__(self, app: Application, deeds: Iterable[Deed]) -> None:
+    def __init__(self, app: Application, actions: Iterable[UserAction]) -> None:
         self._app = app
-        self._deeds = sorted(deeds, key=lambda deed: deed.revision)
+        self._actions = sorted(actions, key=lambda action: action.revision)
         self.released = False
         self.image = STABLE_IMAGE
         self.step = 0
@@ -76,26 +76,26 @@ class Permission:
 
     def advance(self, revision: int) -> None:
         """Include the actions up to a revision."""
-        while self._deeds and self._deeds[0].revision <= revision:
-            self._do(self._deeds.pop(0))
+        while self._actions and self._actions[0].revision <= revision:
+            self._do(self._actions.pop(0))
 
-    def _do(self, deed: Deed) -> None:
-        self.turns += deed.what != "approve"
-        match deed.what:
+    def _do(self, action: UserAction) -> None:
+        self.turns += action.what != "approve"
+        match action.what:
             case "release":
-                self.again = self.released and deed.image == self.image
-                self.released, self.image, self.step = True, deed.image, 1
+                self.again = self.released and action.image == self.image
+                self.released, self.image, self.step = True, action.image, 1
             case "approve":
                 self.step += 1
             case "jump":
-                self.step = deed.step
+                self.step = action.step
             case "disable" | "delete":
                 self.free = True
             case "scale":
-                self._scale(deed.size)
+                self._scale(action.size)
                 return
             case _:
-                raise ValueError(deed.what)
+                raise ValueError(action.what)
         while not self.finished and self._app.automatic(self.step):
             self.step += 1
         most = self._app.replicas if self.finished else self._app.steps[self.step - 1].pods

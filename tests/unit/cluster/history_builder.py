@@ -10,7 +10,6 @@ from math import ceil
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key, Kind
 from tests.cluster import manifests
-from tests.cluster.deeds import Deed
 from tests.cluster.invariants import judge
 from tests.cluster.kinds import (
     DEPLOYMENTS,
@@ -23,22 +22,25 @@ from tests.cluster.kinds import (
 )
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
 from tests.cluster.sides import SLACK_SECONDS
+from tests.cluster.user_actions import UserAction
 
 APP = Application("shop", "here", True, (StepPlan(1, 20), StepPlan(2, 50)), True, replicas=2)
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Tale:
+class HistoryBuilder:
     """A history under construction; a revision is its place in it, and its second."""
 
     def __init__(self, app: Application = APP) -> None:
         self.app = app
         self.changes: list[Change] = []
-        self.deeds: list[Deed] = []
+        self.actions: list[UserAction] = []
         self.others: set[int] = set()
         """Revisions that somebody else than the controller wrote."""
 
-    def put(self, kind: Kind, name: str, body: JsonObject, change: str = "MODIFIED") -> "Tale":
+    def put(
+        self, kind: Kind, name: str, body: JsonObject, change: str = "MODIFIED"
+    ) -> "HistoryBuilder":
         """Write an object."""
         body = copy.deepcopy(body)
         body.setdefault("metadata", {"name": name, "namespace": self.app.namespace})
@@ -46,27 +48,27 @@ class Tale:
         self.changes.append(Change(len(self.changes) + 1, change, key, body))
         return self
 
-    def drop(self, kind: Kind, name: str) -> "Tale":
+    def drop(self, kind: Kind, name: str) -> "HistoryBuilder":
         """Delete an object."""
         return self.put(kind, name, {}, "DELETED")
 
-    def do(self, what: str, image: str = "") -> "Tale":
+    def do(self, what: str, image: str = "") -> "HistoryBuilder":
         """A deed, at the present revision."""
-        self.deeds.append(Deed(len(self.changes), what, image))
+        self.actions.append(UserAction(len(self.changes), what, image))
         return self
 
-    def scale(self, size: int) -> "Tale":
+    def scale(self, size: int) -> "HistoryBuilder":
         """Another number of replicas, at the present revision."""
-        self.deeds.append(Deed(len(self.changes), "scale", size=size))
+        self.actions.append(UserAction(len(self.changes), "scale", size=size))
         return self
 
-    def long(self) -> "Tale":
+    def long(self) -> "HistoryBuilder":
         """Longer than a place may be empty: nothing of the application changes meanwhile."""
         for number in range(ceil(self.app.grace + SLACK_SECONDS) + 1):
             self.service(f"x-{number}")
         return self
 
-    def pod(self, name: str, image: str, version: str = "base") -> "Tale":
+    def pod(self, name: str, image: str, version: str = "base") -> "HistoryBuilder":
         """A ready pod."""
         labels = {"app": "shop", "version": version}
         return self.put(
@@ -79,14 +81,14 @@ class Tale:
             },
         )
 
-    def status(self, step: int, revision: str = "new") -> "Tale":
+    def status(self, step: int, revision: str = "new") -> "HistoryBuilder":
         """The Rollout, which says that the release of a revision is at a step."""
         said = {"currentStepIndex": step, "canaryRevision": revision}
         return self.put(
             ROLLOUTS, "shop", {"status": {"phase": "Progressing", "canaryStatus": said}}
         )
 
-    def tells(self, state: str, pods: int, ready: int, step: int = 1) -> "Tale":
+    def tells(self, state: str, pods: int, ready: int, step: int = 1) -> "HistoryBuilder":
         """The Rollout, which says where the release is and how many new pods there are."""
         place = {"currentStepState": state, "currentStepIndex": step}
         said = {"canaryRevision": "new", "podTemplateHash": "new", **place}
@@ -97,7 +99,7 @@ class Tale:
         body = {"status": status, "spec": manifests.rollout(self.app)["spec"]}
         return self.put(ROLLOUTS, "shop", body)
 
-    def new_pod(self, name: str, *, ready: bool = True) -> "Tale":
+    def new_pod(self, name: str, *, ready: bool = True) -> "HistoryBuilder":
         """A pod of the revision that the status tells of."""
         self.pod(name, NEW_IMAGE)
         pod = copy.deepcopy(self.changes.pop().object)
@@ -106,19 +108,19 @@ class Tale:
             pod["status"] = {}
         return self.put(PODS, name, pod)
 
-    def endpoints(self, service: str, *pods: str) -> "Tale":
+    def endpoints(self, service: str, *pods: str) -> "HistoryBuilder":
         """The pods behind a Service."""
         found = [{"conditions": {"ready": True}, "targetRef": {"name": pod}} for pod in pods]
         labels = {"kubernetes.io/service-name": service}
         metadata = {"name": service, "namespace": "here", "labels": labels}
         return self.put(SLICES, service, {"metadata": metadata, "endpoints": found})
 
-    def service(self, name: str, revision: str = "") -> "Tale":
+    def service(self, name: str, revision: str = "") -> "HistoryBuilder":
         """A Service, pinned where a revision is given."""
         selector = {"app": "shop", **({"pod-template-hash": revision} if revision else {})}
         return self.put(SERVICES, name, {"spec": {"selector": selector}})
 
-    def route(self, *weights: int) -> "Tale":
+    def route(self, *weights: int) -> "HistoryBuilder":
         """The VirtualService, with the stable Service first."""
         body = manifests.virtual_service(self.app)
         hosts = (
@@ -132,13 +134,13 @@ class Tale:
         ]
         return self.put(VIRTUAL_SERVICES, "shop", body)
 
-    def subsets(self, *names: str) -> "Tale":
+    def subsets(self, *names: str) -> "HistoryBuilder":
         """The DestinationRule with these subsets, each of the pods of its name."""
         body = manifests.destination_rule(self.app)
         body["spec"]["subsets"] = [{"name": n, "labels": {"version": n}} for n in names]
         return self.put(DESTINATION_RULES, "shop", body)
 
-    def by_others(self) -> "Tale":
+    def by_others(self) -> "HistoryBuilder":
         """The last change was somebody else's."""
         self.others.add(len(self.changes))
         return self
@@ -149,20 +151,22 @@ class Tale:
             self.app,
             [],
             self.changes,
-            self.deeds,
+            self.actions,
             lambda change: EPOCH + timedelta(seconds=change.resource_version),
             lambda change: change.resource_version in self.others,
         )
         return {violation.rule for violation in found}
 
 
-def at_rest(app: Application = APP) -> Tale:
+def at_rest(app: Application = APP) -> HistoryBuilder:
     """Two stable pods behind the Service, nothing released."""
-    tale = Tale(app).put(DEPLOYMENTS, "shop", manifests.deployment(app) | strategy("RollingUpdate"))
-    tale.pod("a", STABLE_IMAGE).pod("b", STABLE_IMAGE)
+    history = HistoryBuilder(app).put(
+        DEPLOYMENTS, "shop", manifests.deployment(app) | strategy("RollingUpdate")
+    )
+    history.pod("a", STABLE_IMAGE).pod("b", STABLE_IMAGE)
     if app.shared:
-        tale.put(DESTINATION_RULES, "shop", manifests.destination_rule(app))
-    return tale.service("shop").endpoints("shop", "a", "b").route(100)
+        history.put(DESTINATION_RULES, "shop", manifests.destination_rule(app))
+    return history.service("shop").endpoints("shop", "a", "b").route(100)
 
 
 def strategy(kind: str) -> JsonObject:
