@@ -61,11 +61,11 @@ def judge(changes: Iterable[Change]) -> list[Claim]:
 
 def timeline(changes: Iterable[Change]) -> Iterator[tuple[int, str]]:
     """Print the changes of routes, pods and Deployments, with the cluster's revisions."""
-    said: dict[Key, str] = {}
+    last_text: dict[Key, str] = {}
     for change in changes:
         text = _tell(change)
-        if text and said.get(change.key) != text:
-            said[change.key] = text
+        if text and last_text.get(change.key) != text:
+            last_text[change.key] = text
             yield change.resource_version, text
 
 
@@ -185,12 +185,12 @@ def _tell_rollout(rollout: JsonObject) -> str:
 
 def _describe_http(rules: list[Any]) -> str:
     """The http rules of a VirtualService in a few words."""
-    said = []
+    parts_of_text = []
     for rule in rules:
         parts = list(shares([rule]))
         to = ", ".join(
             share.subset if share.percent == WHOLE else f"{share.percent} % {share.subset}"
             for share in parts
         )
-        said.append(f"{parts[0].when or 'requests'} → {to}")
-    return "; ".join(said) or "no rule"
+        parts_of_text.append(f"{parts[0].when or 'requests'} → {to}")
+    return "; ".join(parts_of_text) or "no rule"

@@ -92,10 +92,10 @@ class Commands:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        said = output.decode().strip()
+        text = output.decode().strip()
         if process.returncode != 0:
-            raise CommandFailed(f"{line}: ended with {process.returncode}: {said}")
-        return said
+            raise CommandFailed(f"{line}: ended with {process.returncode}: {text}")
+        return text
 
     async def try_to(self, line: str) -> str:
         """Run a command line that is meant to fail, and return its output."""

@@ -89,8 +89,8 @@ async def _proxy(kubectl: Path, kubeconfig: Path) -> AsyncIterator[str]:
     assert process.stdout is not None
     try:
         async with asyncio.timeout(PROXY_SECONDS):
-            said = (await process.stdout.readline()).decode()
-        _, _, address = said.strip().rpartition(" ")
+            line = (await process.stdout.readline()).decode()
+        _, _, address = line.strip().rpartition(" ")
         yield f"http://{address}"
     finally:
         if process.returncode is None:

@@ -105,8 +105,8 @@ def route_differences(moment: Moment) -> Table:
         )
         lines = difference(original, current)
         changed = any(line.sign != " " for line in lines)
-        said = "against the original" if changed else "is the original"
-        table.add_column(f"{name} {said}", no_wrap=True, min_width=34)
+        state = "against the original" if changed else "is the original"
+        table.add_column(f"{name} {state}", no_wrap=True, min_width=34)
         cells.append(colored(lines))
     table.add_row(*cells)
     return table

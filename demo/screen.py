@@ -45,8 +45,8 @@ class Screen:
     def command(self, line: str, output: str = "") -> None:
         """Show a command and its output."""
         self._line(Text(f"$ {line}", style="bold"))
-        for said in output.splitlines():
-            self._line(Text(f"  {said}", style=MUTED))
+        for row in output.splitlines():
+            self._line(Text(f"  {row}", style=MUTED))
 
     def note(self, text: str) -> None:
         """Show lines as they are, unbroken: they are there to be copied."""

@@ -43,15 +43,15 @@ class Program:
 async def locked(path: Path, reporter: Reporter) -> AsyncIterator[None]:
     """Hold the lock file `path` for the length of a block; say so where it has to be waited for."""
     with path.open("w") as handle:
-        told = False
+        announced = False
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if not told:
+                if not announced:
                     reporter.note("another process is building the same: waiting for it")
-                    told = True
+                    announced = True
                 await asyncio.sleep(0.5)
         yield
 
@@ -71,9 +71,9 @@ async def compile_program(
         verb = ("test", "-c") if program.is_test else ("build", "-v")
         flags = ("-o", str(output), *_flags(program), "-ldflags", program.linker_flags)
         process = await _start_go(go, program.module, *verb, *flags, program.package)
-        said = await _watch_output(process, phase, sizes)
+        lines = await _watch_output(process, phase, sizes)
     if process.returncode != 0:
-        raise BuildError(f"go build of {program.title} failed:\n" + "\n".join(said))
+        raise BuildError(f"go build of {program.title} failed:\n" + "\n".join(lines))
 
 
 def _flags(program: Program) -> tuple[str, ...]:
@@ -118,16 +118,16 @@ async def _watch_output(
 ) -> list[str]:
     """Report each line, the name of a package, as progress until the process ends; return the last lines."""
     assert process.stderr is not None
-    said: list[str] = []
+    lines: list[str] = []
     try:
         async for line in process.stderr:
             text = line.decode().rstrip()
-            said = [*said[-30:], text]
+            lines = [*lines[-30:], text]
             phase.advance(text, sizes.get(text, 0))
         await process.wait()
     finally:
         await _end(process)
-    return said
+    return lines
 
 
 async def _run_go(go: GoToolchain, module: Path, *arguments: str) -> list[str]:

@@ -34,7 +34,7 @@ async def rendered(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    output, said = await process.communicate(msgspec.json.encode(asked))
+    output, errors = await process.communicate(msgspec.json.encode(asked))
     if process.returncode:
-        raise CommandFailed(said.decode().strip())
+        raise CommandFailed(errors.decode().strip())
     return msgspec.json.decode(output, type=JsonObject)

@@ -55,7 +55,7 @@ class Judge:
             raise CommandFailed(f"{len(objects)} objects, {len(lines)} answers")
         return [_ANSWER.decode(line).error for line in lines]
 
-    async def _run(self, arguments: tuple[str, ...], said: bytes) -> bytes:
+    async def _run(self, arguments: tuple[str, ...], input_text: bytes) -> bytes:
         process = await asyncio.create_subprocess_exec(
             str(self._built.binary),
             *arguments,
@@ -63,7 +63,7 @@ class Judge:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        output, errors = await process.communicate(said)
+        output, errors = await process.communicate(input_text)
         if process.returncode != 0:
             raise CommandFailed(f"the judge of types ended: {errors.decode()[-2000:]}")
         return output

@@ -220,14 +220,14 @@ class Recorder:
         async with self._client.stream(kind.path, parameters) as lines:
             self._heard[kind] = time.monotonic()
             async for line in lines:
-                said = _LINE.decode(line)
-                if said.type == "ERROR":
+                event = _LINE.decode(line)
+                if event.type == "ERROR":
                     raise RequestRefused(
-                        said.object.get("code", 500), said.object.get("message", "")
+                        event.object.get("code", 500), event.object.get("message", "")
                     )
-                if said.type != "BOOKMARK":
-                    await self._keep([make_change(kind, said.type, said.object)])
-                self._position[kind] = int(said.object["metadata"]["resourceVersion"])
+                if event.type != "BOOKMARK":
+                    await self._keep([make_change(kind, event.type, event.object)])
+                self._position[kind] = int(event.object["metadata"]["resourceVersion"])
 
     async def _bridge(self, kind: Kind) -> None:
         """List the kind after the server has forgotten what happened since the last line."""

@@ -40,7 +40,7 @@ class ChangeSignal:
         """Something changed."""
         self._event.set()
 
-    async def heard(self) -> None:
+    async def wait(self) -> None:
         """Wait for the next ring."""
         await self._event.wait()
         self._event.clear()
@@ -72,7 +72,7 @@ async def _redraw(picture: Picture, changed: ChangeSignal, live: Live) -> None:
         live.update(picture.draw(datetime.now(UTC)), refresh=True)
         try:
             async with asyncio.timeout(REDRAW):
-                await changed.heard()
+                await changed.wait()
         except TimeoutError:
             continue
 
@@ -86,4 +86,4 @@ async def _print_changes(picture: Picture, changed: ChangeSignal) -> None:
             if line not in printed:
                 say(f"{now:%H:%M:%S}  {one_line(line)}")
         printed = lines
-        await changed.heard()
+        await changed.wait()

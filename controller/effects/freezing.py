@@ -31,7 +31,7 @@ async def freeze(writes: Writes, resource: Resource, action: FreezeWorkload) -> 
 
 def plain(operation: PatchOperation) -> Operation:
     """The operation as the client sends it."""
-    said: Operation = {"op": operation.op, "path": operation.path}
+    body: Operation = {"op": operation.op, "path": operation.path}
     if operation.op != "remove":
-        said["value"] = operation.value
-    return said
+        body["value"] = operation.value
+    return body

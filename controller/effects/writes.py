@@ -173,12 +173,12 @@ class Writes:
             )
         except NotFound:
             return
-        said = msgspec.json.decode(answer, type=_Answer)
-        if said.kind == "Status":
+        decoded = msgspec.json.decode(answer, type=_Answer)
+        if decoded.kind == "Status":
             self._ledger.deleted(resource.name, key, uid)
-        elif said.metadata.deleting and said.metadata.finalizers:
+        elif decoded.metadata.deleting and decoded.metadata.finalizers:
             # It stays for a while, marked: a pass that does not see the mark would delete it once more.
-            self._ledger.wrote(resource.name, key, said.metadata.resource_version)
+            self._ledger.wrote(resource.name, key, decoded.metadata.resource_version)
 
     def _remember(self, resource: Resource, answer: bytes) -> str:
         meta = msgspec.json.decode(answer, type=_Answer).metadata

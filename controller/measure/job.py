@@ -10,10 +10,10 @@ from controller.domain.decision import Measure, Value
 
 
 class Ran(Value, frozen=True):
-    """An ended Job; `said` describes how it ended."""
+    """An ended Job; `words` describe its end."""
 
     succeeded: bool
-    said: str
+    words: str
 
 
 class Jobs(Protocol):

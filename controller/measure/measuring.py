@@ -141,7 +141,7 @@ class Measuring:
             raise Failed("a Job is run by the controller only")
         ran = await self._jobs.run(key, asked)
         value = 1.0 if ran.succeeded else 0.0
-        return Measurement(at=self._now(), value=value, query=query, said=ran.said)
+        return Measurement(at=self._now(), value=value, query=query, words=ran.words)
 
     async def _side(self, namespace: str, metric: Metric) -> tuple[float | None, float | None]:
         """The value and the number of samples of one revision."""

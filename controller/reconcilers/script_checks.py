@@ -233,7 +233,11 @@ def _problem(answer: ScriptAnswer) -> str:
     """The compiler's message, with the line in words instead of the script's (shortened) name."""
     if not isinstance(answer, Refused):
         return ""
-    return f"line {answer.line}: {answer.said}" if answer.said != answer.message else answer.message
+    return (
+        f"line {answer.line}: {answer.plain_message}"
+        if answer.plain_message != answer.message
+        else answer.message
+    )
 
 
 def _key_problem(key: str) -> str:

@@ -28,10 +28,10 @@ class Refused(msgspec.Struct, frozen=True):
     log: tuple[str, ...] = ()
 
     @property
-    def said(self) -> str:
+    def plain_message(self) -> str:
         """The message without the prefix of the engine: the script's (shortened) name and the line."""
-        _, found, said = self.message.partition(f":{self.line}: ")
-        return said if found and self.line else self.message
+        _, found, rest = self.message.partition(f":{self.line}: ")
+        return rest if found and self.line else self.message
 
 
 ScriptAnswer = Executed | Refused

@@ -58,6 +58,6 @@ def against(rollout: Rollout) -> str:
             Verdict.INCONCLUSIVE,
         ):
             where = f"the gate of step {run.step}" if run.step else "the gate in the background"
-            said = "failed" if run.verdict == Verdict.FAILED else "gives no verdict"
-            return f"{where} {said}: {run.message}"
+            verdict = "failed" if run.verdict == Verdict.FAILED else "gives no verdict"
+            return f"{where} {verdict}: {run.message}"
     return ""

@@ -207,8 +207,8 @@ class _Play:
         return status.phase == Phase.HEALTHY and done is not None
 
     def _stalled(self) -> str:
-        said = condition(self.world.cluster.rollouts[self.key].status, "Stalled")
-        return said.message if said is not None and said.status == "True" else ""
+        stalled = condition(self.world.cluster.rollouts[self.key].status, "Stalled")
+        return stalled.message if stalled is not None and stalled.status == "True" else ""
 
     # --- the picture of a step ---------------------------------------------------------------------------
 

@@ -142,8 +142,8 @@ class Kubelet:
         before = next(iter(pod.status.conditions), None)
         same = before is not None and before.status == ready
         since = before.last_transition_time if before is not None and same else self._cluster.now
-        said = StatusCondition(type="Ready", status=ready, last_transition_time=since)
-        status = PodStatus(phase="Running", conditions=(said,), container_statuses=waiting)
+        condition = StatusCondition(type="Ready", status=ready, last_transition_time=since)
+        status = PodStatus(phase="Running", conditions=(condition,), container_statuses=waiting)
         self._cluster.pods.put(structs.replace(pod, status=status))
 
 

@@ -188,8 +188,8 @@ class PodSetController:
         }
         before = storage.get(place, key)
         if before is None or before["message"] != event["message"]:
-            said = f"{self._cluster.now:%Y-%m-%dT%H:%M:%SZ}"
-            storage.put(place, key, {**event, "firstTimestamp": said, "lastTimestamp": said})
+            time = f"{self._cluster.now:%Y-%m-%dT%H:%M:%SZ}"
+            storage.put(place, key, {**event, "firstTimestamp": time, "lastTimestamp": time})
 
 
 class _Round:
@@ -200,8 +200,8 @@ class _Round:
         self.pod_set = pod_set
         self.kind = kind_of(pod_set)
         self.update = update
-        said = pod_set.status.current_revision.rpartition("-")[2]
-        self.current = said or update
+        revision = pod_set.status.current_revision.rpartition("-")[2]
+        self.current = revision or update
         self.replicas = 1 if pod_set.spec.replicas is None else pod_set.spec.replicas
         self.size = self.replicas if self.kind.has_replicas else cluster.nodes
         self._strategy = msgspec.json.decode(pod_set.spec.update_strategy, type=UpdateStrategy)

@@ -161,7 +161,7 @@ async def listen(
     return int(bound[1])
 
 
-def _answer(checks: dict[str, Check], told: dict[str, Check] | None = None) -> web.Response:
+def _answer(checks: dict[str, Check], notes: dict[str, Check] | None = None) -> web.Response:
     """The list of checks in the form of the API server's own `/readyz?verbose`."""
     lines = []
     failed = False
@@ -169,7 +169,7 @@ def _answer(checks: dict[str, Check], told: dict[str, Check] | None = None) -> w
         reason = check()
         failed = failed or reason is not None
         lines.append(f"[+]{name} ok" if reason is None else f"[-]{name} failed: {reason}")
-    for name, note in sorted((told or {}).items()):
+    for name, note in sorted((notes or {}).items()):
         lines.append(f"[~]{name} {note() or 'ok'}")
     lines.append("failed" if failed else "ok")
     return web.Response(status=503 if failed else 200, text="\n".join(lines) + "\n")

@@ -193,13 +193,15 @@ class Admission:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 seen = dict(await self._named.look(namespace, named))
-                doubtful = {one for said in remarks(named, seen, namespace) for one in said.about}
+                doubtful = {
+                    one for remark in remarks(named, seen, namespace) for one in remark.about
+                }
                 again = [one for one in named if one in doubtful]
                 if again:
                     seen.update(await self._named.look_again(namespace, again))
         except TimeoutError:
             return ()
-        return tuple(said.text for said in remarks(named, seen, namespace))
+        return tuple(remark.text for remark in remarks(named, seen, namespace))
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
         """Records the approvals."""

@@ -98,8 +98,8 @@ class Endpoint:
         ):
             self.listening.set()
             while True:
-                told = await self._changed_within(self._patience(ready))
-                if told and not self._may_heal():
+                changed = await self._changed_within(self._patience(ready))
+                if changed and not self._may_heal():
                     await self._let_pass()
                     continue
                 ready = await self._round()
@@ -132,9 +132,9 @@ class Endpoint:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout((longest - RETRY).total_seconds()):
                 await self._again.wait()
-        told = self._again.is_set()
+        changed = self._again.is_set()
         self._again.clear()
-        return told
+        return changed
 
     async def _let_pass(self) -> None:
         try:

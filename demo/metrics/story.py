@@ -96,8 +96,8 @@ class Story:
         return self._recorder.state()
 
     async def _do(self, line: str, *, fails: bool = False) -> None:
-        said = await (self._commands.try_to(line) if fails else self._commands.run(line))
-        self._screen.command(line, said)
+        output = await (self._commands.try_to(line) if fails else self._commands.run(line))
+        self._screen.command(line, output)
 
     async def _wait(self, for_what: str, arrived: Callable[[State], bool]) -> None:
         def looked(state: State) -> bool:

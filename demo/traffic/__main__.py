@@ -141,8 +141,8 @@ class Player:
             for batch in batches:
                 reports = await self._batch(running, batch)
                 sent += sum(report.requests for report in reports)
-                told = [self._tell(report) for report in reports]
-                held = held and all(told)
+                passed = [self._tell(report) for report in reports]
+                held = held and all(passed)
                 stuck = stuck or any(report.trouble for report in reports)
             if stuck or sent >= requests:
                 self._console.print(f"{sent} requests in all")

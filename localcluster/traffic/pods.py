@@ -106,9 +106,9 @@ class Connection(asyncio.Protocol):
         *requests, self._rest = (self._rest + data).split(END)
         if not requests:
             return
-        said = self._addresses.at(self._address)
-        if said is not None:
-            self._transport.write(said * len(requests))
+        answer = self._addresses.at(self._address)
+        if answer is not None:
+            self._transport.write(answer * len(requests))
         elif self._addresses.is_known(self._address):
             self._transport.abort()
         else:
@@ -116,11 +116,11 @@ class Connection(asyncio.Protocol):
 
     async def _answer_later(self, count: int) -> None:
         await self._addresses.news_of(self._address)
-        said = self._addresses.at(self._address)
-        if said is None:
+        answer = self._addresses.at(self._address)
+        if answer is None:
             self._transport.abort()
         else:
-            self._transport.write(said * count)
+            self._transport.write(answer * count)
 
 
 async def serve(kubeconfig: Path) -> None:

@@ -67,8 +67,8 @@ class TraefikGateway(Gateway):
             aiohttp.ClientSession(timeout=PROBE) as session,
             session.get(f"http://127.0.0.1:{API_PORT}/api/rawdata") as answer,
         ):
-            told: JsonObject = await answer.json()
-            return told
+            configuration: JsonObject = await answer.json()
+            return configuration
 
     def _kinds(self) -> Iterable[Path]:
         yield from gateway_api_files(self._program.source(GATEWAY_API, GATEWAY_API_KINDS))

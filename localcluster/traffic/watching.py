@@ -53,15 +53,15 @@ async def watched(client: ApiClient, path: str) -> AsyncIterator[tuple[str, Json
             revision = str(body["metadata"]["resourceVersion"])
             async with client.stream(path, {"watch": "true", "resourceVersion": revision}) as lines:
                 async for line in lines:
-                    said = _LINE.decode(line)
-                    if said.type == "ERROR":
+                    event = _LINE.decode(line)
+                    if event.type == "ERROR":
                         break
-                    uid = said.object["metadata"]["uid"]
-                    if said.type == "DELETED":
+                    uid = event.object["metadata"]["uid"]
+                    if event.type == "DELETED":
                         known.pop(uid, None)
                     else:
-                        known[uid] = said.object
-                    yield said.type, said.object
+                        known[uid] = event.object
+                    yield event.type, event.object
         except (aiohttp.ClientError, TimeoutError, RequestRefused):
             pass
         await asyncio.sleep(RETRY_SECONDS)

@@ -46,7 +46,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         "controller.domain.admission.accounts",
         (
             "an account that was named before may be used for anything",
-            "        if said not in known:\n",
+            "        if account_used not in known:\n",
             "        if not known:\n",
             "unit/domain/admission/test_accounts.py::test_a_reference_that_says_something_else_is_asked_about",
         ),
@@ -55,8 +55,8 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         "controller.domain.admission.approvals",
         (
             "an approval keeps the name that its request contains",
-            '        signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=said)}\n',
-            '        signed = {**_entry(number(exact, "step") or 0, user, now, message=said), **exact}\n',
+            '        signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=reason)}\n',
+            '        signed = {**_entry(number(exact, "step") or 0, user, now, message=reason), **exact}\n',
             "unit/domain/admission/test_approvals.py::test_an_exact_approval_carries_its_authors_own_name",
         ),
     ),

@@ -25,8 +25,8 @@ def _undecodable(spec: JsonObject, found: Findings) -> Findings:
         msgspec.json.decode(msgspec.json.encode(spec), type=RolloutSpec)
     except msgspec.ValidationError as error:
         text = str(error)
-        told = [f"${one.path.removeprefix('spec')}`" for one in found]
-        shares = tuple(place for place in told if place.endswith(".traffic`"))
+        paths = [f"${one.path.removeprefix('spec')}`" for one in found]
+        shares = tuple(place for place in paths if place.endswith(".traffic`"))
         return () if text.endswith(shares) else (FieldError("spec", Fault.INVALID, text),)
     return ()
 

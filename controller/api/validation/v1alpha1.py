@@ -31,10 +31,10 @@ def validate_v1alpha1(obj: JsonObject, rules: Rules) -> Findings:
         return (*found, *check_workload(spec, rules), absent)
     # With replicas given the original never looked at the weight; 0 means no traffic.
     for error in validate_spec(spec, rules, lowest_traffic=0):
-        said = _in_v1alpha1_words(error, canary)
+        translated = _in_v1alpha1_words(error, canary)
         # One mistake is told once: a weight stands for the replicas as well, where those are left out.
-        if said.path not in {known.path for known in found}:
-            found.append(said)
+        if translated.path not in {known.path for known in found}:
+            found.append(translated)
     return tuple(found)
 
 
@@ -66,13 +66,13 @@ def _step_at(path: str, canary: JsonObject) -> JsonObject:
 def _check_aliases(canary: JsonObject) -> Findings:
     found: list[FieldError] = []
     entries, path = routing_entries(canary), "spec.strategy.canary.trafficRoutings"
-    said = [entry.get("createCanaryService") for entry in entries]
-    given = [value for value in said if value is not None]
+    values = [entry.get("createCanaryService") for entry in entries]
+    given = [value for value in values if value is not None]
     if given and canary.get("disableGenerateCanaryService") is not None:
         detail = "says the same as canary.disableGenerateCanaryService; leave one of them out"
-        place = f"{path}[{said.index(given[0])}].createCanaryService"
+        place = f"{path}[{values.index(given[0])}].createCanaryService"
         found.append(FieldError(place, Fault.FORBIDDEN, detail))
-    if given and len({value is not False for value in said}) > 1:
+    if given and len({value is not False for value in values}) > 1:
         detail = "must be the same in all entries (absent means true)"
         found.append(FieldError(f"{path}[*].createCanaryService", Fault.INVALID, detail))
     for index, entry in enumerate(entries):

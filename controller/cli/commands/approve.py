@@ -155,13 +155,13 @@ def plain_patch(rollout: Rollout) -> dict[str, object]:
 
 def exact_patch(step: int, now: datetime, message: str = "") -> list[dict[str, object]]:
     """The JSON patch on the status that holds for step `step` only; admission adds who sent it."""
-    said: dict[str, object] = {"step": step, "at": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    approval: dict[str, object] = {"step": step, "at": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
     if message:
-        said["message"] = message
+        approval["message"] = message
     return [
         {"op": "test", "path": "/status/moonshift/step", "value": step},
         {"op": "test", "path": "/status/moonshift/state", "value": StepState.STEP_PAUSED.value},
-        {"op": "add", "path": "/status/moonshift/approval", "value": said},
+        {"op": "add", "path": "/status/moonshift/approval", "value": approval},
     ]
 
 

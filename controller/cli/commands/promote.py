@@ -90,8 +90,8 @@ async def _end_pause(session: Session, rollout: Rollout, here: int) -> None:
         await approve_exactly(session, rollout.metadata.name, here)
     if paused:
         await _resume(session, rollout)
-    said = f"promoted past step {here}" if not problem else "resumed"
-    say(f"{NAMED}/{rollout.metadata.name} {said}")
+    outcome = f"promoted past step {here}" if not problem else "resumed"
+    say(f"{NAMED}/{rollout.metadata.name} {outcome}")
 
 
 async def _resume(session: Session, rollout: Rollout) -> None:

@@ -79,9 +79,9 @@ async def _status(
     ):
         say(f"warning: {unattended}", err=True)
     if not watch:
-        said = progress_of(rollout, workload)
-        say(said.text)
-        return EXIT_CODES.get(said.stage, ExitCode.OK)
+        progress = progress_of(rollout, workload)
+        say(progress.text)
+        return EXIT_CODES.get(progress.stage, ExitCode.OK)
     reporter = Reporter(session.program, rollout, until)
     limit = within.total_seconds() or None
     try:
@@ -137,19 +137,19 @@ class Reporter:
         if rollout is None or rollout.metadata.uid != self._uid:
             say(f"error: Rollout {self._key} was deleted", err=True)
             return ExitCode.FAILED
-        said = progress_of(rollout, workload)
-        if said != self.last:
-            self._print(said)
-            self.last = said
-        if said.stage is Stage.AWAITING_APPROVAL:
+        progress = progress_of(rollout, workload)
+        if progress != self.last:
+            self._print(progress)
+            self.last = progress
+        if progress.stage is Stage.AWAITING_APPROVAL:
             return ExitCode.OK if self._until == "approval" else None
-        return EXIT_CODES.get(said.stage)
+        return EXIT_CODES.get(progress.stage)
 
-    def _print(self, said: Progress) -> None:
-        text = said.text
-        if said.stage is Stage.AWAITING_APPROVAL:
+    def _print(self, progress: Progress) -> None:
+        text = progress.text
+        if progress.stage is Stage.AWAITING_APPROVAL:
             text += f" ({self._program} approve {self._key.name} -n {self._key.namespace})"
-        if said.stage in (Stage.STALLED, Stage.ROLLED_BACK):
-            say(f"{said.stage}: {text}", err=said.stage is Stage.STALLED)
+        if progress.stage in (Stage.STALLED, Stage.ROLLED_BACK):
+            say(f"{progress.stage}: {text}", err=progress.stage is Stage.STALLED)
         else:
             say(text)

@@ -97,11 +97,11 @@ async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -
         raise Failure(template)
     if not under_way(rollout.status):
         steps = len(steps_of(rollout.spec.strategy))
-        told = (
+        text = (
             f"no release of Rollout {rollout.metadata.key} is under way: this starts one, of {counted(steps, 'step')}, "
             f"back to {stable_of(rollout)} ({images_of(template) or 'no image'})"
         )
-        say(told, err=True)
+        say(text, err=True)
         if asks and not await asyncio.to_thread(click.confirm, "Start it?", err=True):
             raise Failure("nothing was changed")
     meta = kept.workload.metadata

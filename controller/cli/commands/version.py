@@ -73,7 +73,7 @@ def controller_text(present: list[Program], namespace: str) -> str:
     for program in present:
         spec = program.spec.template.spec
         if spec.service_account_name == CONTROLLER_ACCOUNT and spec.containers:
-            said = program.metadata.labels.get(VERSION_LABEL, "")
+            version = program.metadata.labels.get(VERSION_LABEL, "")
             image = spec.containers[0].image
-            return f"{said} ({image})" if said else image
+            return f"{version} ({image})" if version else image
     return f"not found in namespace {namespace} (--controller-namespace)"

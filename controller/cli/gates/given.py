@@ -103,8 +103,8 @@ def chosen(given: Given, step: int | None) -> Given:
 def with_arguments(gate: Gate, values: Mapping[str, str]) -> Gate:
     """The gate with arguments of the command line, which outrank its own."""
     kept = tuple(argument for argument in gate.analysis.args if argument.name not in values)
-    said = tuple(Argument(name=name, value=value) for name, value in values.items())
-    return structs.replace(gate, analysis=structs.replace(gate.analysis, args=kept + said))
+    added = tuple(Argument(name=name, value=value) for name, value in values.items())
+    return structs.replace(gate, analysis=structs.replace(gate.analysis, args=kept + added))
 
 
 def _gate_of(ref: TemplateRef) -> Gate:

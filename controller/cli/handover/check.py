@@ -76,14 +76,14 @@ async def _looked(
 
 
 def _lines(found: Findings, last: tuple[str, ...]) -> list[str]:
-    said = []
+    lines = []
     for item in found.items:
-        said.append(f"{item.subject}: {item.says}")
-        said += [f"    {command}" for command in item.first]
-    said += [f"not seen: {gap}" for gap in found.gaps]
+        lines.append(f"{item.subject}: {item.says}")
+        lines += [f"    {command}" for command in item.first]
+    lines += [f"not seen: {gap}" for gap in found.gaps]
     if last:
-        said += ["", "When nothing is left to do:", *(f"    {command}" for command in last)]
-    return said or ["Nothing was found."]
+        lines += ["", "When nothing is left to do:", *(f"    {command}" for command in last)]
+    return lines or ["Nothing was found."]
 
 
 def _why(found: Findings) -> str:

@@ -191,8 +191,8 @@ def _commands_to_release(workload: JsonObject) -> tuple[str, ...]:
         },
         "spec": spec,
     }
-    said = msgspec.json.encode(patch).decode()
-    return (kubectl(workload, "patch", f"--type merge -p '{said}'"),)
+    body = msgspec.json.encode(patch).decode()
+    return (kubectl(workload, "patch", f"--type merge -p '{body}'"),)
 
 
 def _autoscaler(seen: Inventory, scaler: JsonObject) -> Finding | None:

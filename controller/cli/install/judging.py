@@ -137,9 +137,9 @@ def _configurations(facts: Facts) -> Iterator[Finding]:
 def _namespace(facts: Facts) -> Iterator[Finding]:
     if facts.security is None or facts.security == "restricted":
         return
-    said = f"enforces {facts.security!r}" if facts.security else "has no Pod Security level"
+    level = f"enforces {facts.security!r}" if facts.security else "has no Pod Security level"
     yield _warning(
-        f"namespace {facts.namespace} {said}, and the manifests make it `restricted`: other pods in it may be refused "
+        f"namespace {facts.namespace} {level}, and the manifests make it `restricted`: other pods in it may be refused "
         "from then on",
         "install into a namespace of its own, or take the label out of namespace.yaml",
     )

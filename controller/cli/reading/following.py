@@ -47,7 +47,7 @@ async def follow_rollout(
             answer = look(rollouts.get(key), workloads.get(Key(key.namespace, name)))
             if answer is not None:
                 break
-            await changed.heard()
+            await changed.wait()
         for task in tasks:
             task.cancel()
     return answer

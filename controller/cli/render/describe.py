@@ -51,15 +51,21 @@ def _conditions(view: RolloutView, now: datetime) -> RenderableType:
     if not view.conditions:
         return Text("none")
     table = plain_table("TYPE", "STATUS", "REASON", "FOR", "MESSAGE")
-    for said in view.conditions:
-        style = "red" if _is_bad(said) else ""
-        cells = (said.type, said.status, said.reason, age(said.since, now), said.message)
+    for condition in view.conditions:
+        style = "red" if _is_bad(condition) else ""
+        cells = (
+            condition.type,
+            condition.status,
+            condition.reason,
+            age(condition.since, now),
+            condition.message,
+        )
         table.add_row(*cells, style=style)
     return table
 
 
-def _is_bad(said: ConditionView) -> bool:
-    return (said.type, said.status) in _BAD
+def _is_bad(condition: ConditionView) -> bool:
+    return (condition.type, condition.status) in _BAD
 
 
 def _approvals(view: RolloutView, now: datetime) -> RenderableType:

@@ -23,9 +23,9 @@ def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
     for gate in view.gates:
         lines += [gate_line(gate, now), *(_inner(metric, now) for metric in gate.metrics)]
     lines += [
-        Text("! ", style="bold red").append(said, style="red")
-        for said in problems_of(view)
-        if gist(said) not in view.summary.waits_for
+        Text("! ", style="bold red").append(problem, style="red")
+        for problem in problems_of(view)
+        if gist(problem) not in view.summary.waits_for
     ]
     return Group(*lines, *_next(remedies(view, program)))
 
@@ -35,13 +35,13 @@ def _next(found: tuple[Remedy, ...]) -> list[Text]:
     if not found:
         return []
     width = min(MAX_ALIGNED, max(len(remedy.command) for remedy in found))
-    told = [
+    commands = [
         Text("  ")
         .append(remedy.command.ljust(width), style="bold")
         .append(f"  # {remedy.purpose}", style="dim")
         for remedy in found
     ]
-    return [Text("type next:", style="dim"), *told]
+    return [Text("type next:", style="dim"), *commands]
 
 
 def _inner(metric: GateMetricView, now: datetime) -> Text:

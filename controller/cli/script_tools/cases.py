@@ -256,9 +256,9 @@ def words_of(plan: RoutePlan) -> str:
     """A step in a few words."""
     parts = [] if plan.weight is None else [f"{plan.weight:g} %"]
     parts += [" and ".join(_conditions(match)) for match in plan.matches]
-    said = " or ".join(parts) or "no traffic"
+    described = " or ".join(parts) or "no traffic"
     changed = "" if plan.header_modifier is None else ", headers changed"
-    return said + changed
+    return described + changed
 
 
 def _conditions(match: HttpRouteMatch) -> list[str]:

@@ -93,10 +93,10 @@ def instrumented(script: Script) -> Instrumented | None:
 
 def marked(log: tuple[str, ...]) -> frozenset[int] | None:
     """The numbers of the marks in the copy's log; None if there are none."""
-    said = next((line for line in reversed(log) if line.startswith(_SAYS)), None)
-    if said is None:
+    line = next((line for line in reversed(log) if line.startswith(_SAYS)), None)
+    if line is None:
         return None
-    digits = said.removeprefix(_SAYS)
+    digits = line.removeprefix(_SAYS)
     return frozenset(
         4 * place + bit
         for place, digit in enumerate(digits)

@@ -85,8 +85,8 @@ def _header_findings(text: str) -> Iterator[Finding]:
         if keyword == "can":
             for word in rest.replace(",", " ").split():
                 if word not in CLAIMS:
-                    said = f"--@can {word} is unknown; known: {', '.join(CLAIMS)}"
-                    yield Finding(number, "note", said)
+                    unknown = f"--@can {word} is unknown; known: {', '.join(CLAIMS)}"
+                    yield Finding(number, "note", unknown)
 
 
 def _line_with(text: str, beginnings: tuple[str, ...]) -> int:
@@ -108,15 +108,15 @@ def _global_findings(script: Script) -> Iterator[Finding]:
             _line_with(text, ("--@use",)), "note", f"--@use {name} is not needed: nothing uses it"
         )
     library = frozenset(Modules.read(FOLDER).names)
-    told: set[str] = set()
+    reported: set[str] = set()
     for use in sorted(uses, key=lambda use: use.line):
-        if use.name in told:
+        if use.name in reported:
             continue
         if use.assigned:
-            told.add(use.name)
+            reported.add(use.name)
             yield Finding(use.line, "note", f"assigns the global {use.name}; local keeps it here")
         elif use.name not in WORLD | assigned | asked:
-            told.add(use.name)
+            reported.add(use.name)
             advice = f"; --@use {use.name} asks for it" if use.name in library else ""
             yield Finding(
                 use.line, "note", f"reads the global {use.name}, which nobody sets{advice}"

@@ -40,12 +40,12 @@ def coverage_words(coverage: Coverage) -> str:
     """Share of statements, and the lines of those that never ran."""
     if not coverage.statements or (coverage.unmeasured and not coverage.hit):
         return "coverage: could not be measured"
-    said = f"coverage: {coverage.percent} % of {len(coverage.statements)} statements"
+    text = f"coverage: {coverage.percent} % of {len(coverage.statements)} statements"
     if coverage.missed_lines:
-        said += f", not in line {as_ranges(coverage.missed_lines)}"
+        text += f", not in line {as_ranges(coverage.missed_lines)}"
     if coverage.unmeasured:
-        said += f" ({coverage.unmeasured} calls could not be measured)"
-    return said
+        text += f" ({coverage.unmeasured} calls could not be measured)"
+    return text
 
 
 def summary(reports: list[Report], seconds: float) -> Text:

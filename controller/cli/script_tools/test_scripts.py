@@ -104,8 +104,8 @@ def _below(report: Report, least: int) -> bool:
 
 async def _rewrite(engine: Engine, subjects: tuple[Subject, ...], keyword: str) -> None:
     for subject in subjects:
-        for told in await update(engine, subject, keyword):
-            if isinstance(told, BadCase):
-                say(f"not updated: {told.path}: {told.problem}")
+        for updated in await update(engine, subject, keyword):
+            if isinstance(updated, BadCase):
+                say(f"not updated: {updated.path}: {updated.problem}")
             else:
-                say(f"updated: {told}")
+                say(f"updated: {updated}")

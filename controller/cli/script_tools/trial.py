@@ -53,7 +53,7 @@ class Trial:
         self._places = asyncio.Semaphore(AT_ONCE)
         # Each step of the test data is run twice; of the generated steps only the first.
         self._answers = Answers(engine)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     async def _answer(
         self, case: Case, step: CaseStep, answers: Answers | None = None
@@ -65,8 +65,8 @@ class Trial:
     def _text_of(self, refusal: Refusal) -> str:
         """The refusal without the object and the script's name."""
         _, found, rest = refusal.message.partition(f"script {self._script.name}")
-        said = rest.lstrip(": ") if found else refusal.message
-        return said.replace(f"{self._script.name}:{refusal.line}: ", "")
+        text = rest.lstrip(": ") if found else refusal.message
+        return text.replace(f"{self._script.name}:{refusal.line}: ", "")
 
     def _flaw(self, refusal: Refusal, where: str) -> Finding:
         line = refusal.line or self._end
@@ -84,7 +84,7 @@ class Trial:
                     foreseen and not verdict(self._subject, answer, expected)[0]
                 ):
                     continue
-                self._told.add(self._text_of(answer))
+                self._reported.add(self._text_of(answer))
                 found.append(self._flaw(answer, f"{case.name}[{step.number}]: {step.words}"))
         return found
 
@@ -145,14 +145,14 @@ class Trial:
 
     def _flaws(self, words: list[str], cases: list[Case], answers: _Given) -> Iterator[Finding]:
         """Each flaw once, with the first step that shows it."""
-        told = self._told
+        reported = self._reported
         for word in words:
             for case in cases:
                 for probe, answer in zip(CLAIMS[word], answers[word, case.path], strict=True):
                     if not isinstance(answer, Refusal) or answer.reason == FAILED:
                         continue
-                    if self._text_of(answer) not in told:
-                        told.add(self._text_of(answer))
+                    if self._text_of(answer) not in reported:
+                        reported.add(self._text_of(answer))
                         words_said = words_of(probe.on(case.steps[0].plan))
                         yield self._flaw(answer, f"{case.name} at {words_said}")
 

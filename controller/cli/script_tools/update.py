@@ -43,14 +43,14 @@ async def update(engine: Engine, subject: Subject, wanted: str = "") -> list[Pat
 
     Raises WorkerUnavailable.
     """
-    told: list[Path | BadCase] = []
+    updated: list[Path | BadCase] = []
     script = subject.read()
     for path in subject.cases():
         if wanted.lower() not in f"{subject.name}/{path.stem}".lower():
             continue
         case = read_case(path, subject)
         if isinstance(case, BadCase):
-            told.append(case)
+            updated.append(case)
             continue
         results: list[Json] = []
         problem = ""
@@ -67,11 +67,11 @@ async def update(engine: Engine, subject: Subject, wanted: str = "") -> list[Pat
             else:
                 results.append(_as_object(case, outcome.result))
         if problem:
-            told.append(BadCase(path, problem))
+            updated.append(BadCase(path, problem))
         elif not right:
             path.write_text(replaced(path.read_text(), results))
-            told.append(path)
-    return told
+            updated.append(path)
+    return updated
 
 
 def _as_object(case: Case, content: Tree) -> Json:

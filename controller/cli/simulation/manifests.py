@@ -213,8 +213,8 @@ def _defaulted(obj: Tree) -> Json:
     if not isinstance(spec, dict) or obj.get("kind") not in ("Deployment", "StatefulSet"):
         return spec
     field = "strategy" if obj["kind"] == "Deployment" else "updateStrategy"
-    said = spec.get(field)
-    strategy: Tree = {"type": "RollingUpdate", **(said if isinstance(said, dict) else {})}
+    written = spec.get(field)
+    strategy: Tree = {"type": "RollingUpdate", **(written if isinstance(written, dict) else {})}
     if field == "strategy" and strategy["type"] == "RollingUpdate":
         rolling = strategy.get("rollingUpdate")
         strategy["rollingUpdate"] = {**_ROLLING, **(rolling if isinstance(rolling, dict) else {})}

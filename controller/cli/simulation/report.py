@@ -111,11 +111,11 @@ def _pods(step: StepReport) -> str:
 
 
 def _services(step: StepReport) -> Iterator[str]:
-    for name, said in step.services.items():
-        selector = said["selector"]
+    for name, service in step.services.items():
+        selector = service["selector"]
         pairs = selector.items() if isinstance(selector, dict) else ()
         text = ",".join(f"{key}={value}" for key, value in pairs)
-        count = said["endpoints"]
+        count = service["endpoints"]
         yield f"{name} -> {text} ({count} endpoint{'' if count == 1 else 's'})"
 
 

@@ -97,8 +97,8 @@ def _field(path: str, name: object) -> str:
 
 
 def _scalar(value: object, schema: JsonObject, path: str) -> Iterator[str]:
-    said = schema.get("type")
-    wanted = [name for name in (said if isinstance(said, list) else [said]) if name in TYPES]
+    type_ = schema.get("type")
+    wanted = [name for name in (type_ if isinstance(type_, list) else [type_]) if name in TYPES]
     if schema.get("format") == "int32" and "maximum" not in schema:
         schema = {**schema, "maximum": 2**31 - 1}
     if wanted and not any(_is(value, str(name)) for name in wanted):

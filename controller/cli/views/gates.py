@@ -87,5 +87,5 @@ def _bounds(what: str, bounds: Bounds | None) -> str:
         return ""
     low = f"at least {shown(bounds.min)}" if bounds.min is not None else ""
     high = f"at most {shown(bounds.max)}" if bounds.max is not None else ""
-    said = " and ".join(filter(None, (low, high)))
-    return f"{what}{said}" if said else ""
+    shown_bounds = " and ".join(filter(None, (low, high)))
+    return f"{what}{shown_bounds}" if shown_bounds else ""

@@ -15,8 +15,8 @@ def unready_because(pod: Pod) -> str:
     if pod.metadata.deleting:
         return "Terminating"
     for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
-        if (said := _state_of(container)) != "":
-            return said
+        if (problem := _state_of(container)) != "":
+            return problem
     scheduled = next((c for c in pod.status.conditions if c.type == "PodScheduled"), None)
     if scheduled is not None and scheduled.status != "True":
         return f"{scheduled.reason or 'NotScheduled'}: {scheduled.message}".rstrip(": ")

@@ -36,35 +36,37 @@ class Why(View, frozen=True):
     next: tuple[Remedy, ...] = ()
 
 
-def is_bad(said: ConditionView) -> bool:
+def is_bad(condition: ConditionView) -> bool:
     """Somebody has to change something."""
-    return (said.type, said.status) in _BAD
+    return (condition.type, condition.status) in _BAD
 
 
 def problems_of(view: RolloutView) -> tuple[str, ...]:
     """One sentence each."""
     found = [view.unattended, view.overrun]
     found += [
-        f"{said.type}: {said.message or said.reason}" for said in view.conditions if is_bad(said)
+        f"{condition.type}: {condition.message or condition.reason}"
+        for condition in view.conditions
+        if is_bad(condition)
     ]
     found += [f"pod {pod.name}: {pod.because}" for pod in pods_in_trouble(view)]
     found += [_about(route) for route in view.routes]
     found += [f"{event.reason}: {event.message}" for event in _warnings(view)]
     found += [f"cannot be seen: {gap}" for gap in view.gaps]
-    told: list[str] = []
-    for said in filter(None, found):
-        if not any(gist(said) in earlier for earlier in told):
-            told.append(said)
-    return tuple(told)
+    shown: list[str] = []
+    for problem in filter(None, found):
+        if not any(gist(problem) in earlier for earlier in shown):
+            shown.append(problem)
+    return tuple(shown)
 
 
 _WHENCE = re.compile(r"(?:[\w./-]+: |not found: |step\(\d+\): )+(?=\S+ \S)")
 """Words before a sentence that name its source."""
 
 
-def gist(said: str) -> str:
+def gist(problem: str) -> str:
     """A sentence without the words that say where it comes from: a condition, its Event and its gate say the same."""
-    return _WHENCE.sub("", said, count=1) if _WHENCE.match(said) else said
+    return _WHENCE.sub("", problem, count=1) if _WHENCE.match(problem) else problem
 
 
 def pods_in_trouble(view: RolloutView) -> tuple[PodView, ...]:

@@ -45,8 +45,8 @@ def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
             return RouteView(kind, name, "does not exist", problem=True)
         case RouteUnreadable(message=message):
             # Conditions begin with the object and a colon; this line begins with the object already.
-            subject, _, said = message.partition(": ")
-            text = said if subject.endswith(f"/{name}") else message
+            subject, _, rest = message.partition(": ")
+            text = rest if subject.endswith(f"/{name}") else message
             return RouteView(kind, name, text, problem=True)
         case RoutePresent() as present:
             return _present(kind, name, present, plans)

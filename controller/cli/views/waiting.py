@@ -41,10 +41,10 @@ _FINALISING = {
 
 def stalled(status: RolloutStatus) -> str:
     """Why only a person can help; empty when nothing is stalled."""
-    said = condition(status, "Stalled")
-    if said is None or said.status != "True":
+    found = condition(status, "Stalled")
+    if found is None or found.status != "True":
         return ""
-    return ": ".join(filter(None, (said.reason, said.message))) or "a problem without a message"
+    return ": ".join(filter(None, (found.reason, found.message))) or "a problem without a message"
 
 
 def at_zero(status: RolloutStatus) -> bool:
@@ -61,9 +61,11 @@ def pods_asked_for(rollout: Rollout) -> str:
 
 def may_go_on(status: RolloutStatus) -> bool:
     """Approving the step may end the stall: one side has no ready pods, and the next step may need no pods there."""
-    said = condition(status, "Stalled")
+    found = condition(status, "Stalled")
     return (
-        said is not None and said.status == "True" and said.reason == reasons.SIDE_WITHOUT_ENDPOINTS
+        found is not None
+        and found.status == "True"
+        and found.reason == reasons.SIDE_WITHOUT_ENDPOINTS
     )
 
 
@@ -180,8 +182,8 @@ def upgrade_text(context: ReleaseContext) -> str:
     wanted = context.batch(moonshift_status(context.seen.rollout.status).step)
     counted = context.ready(context.new_pods)
     text = f"{wanted} new pods to be ready: {counted.pods} made, {counted.ready} ready"
-    said = ((pod.metadata.name, unready_because(pod)) for pod in context.new_pods)
-    worst = next((f"{name}: {why}" for name, why in said if why not in PASSING), "")
+    reasons_of_pods = ((pod.metadata.name, unready_because(pod)) for pod in context.new_pods)
+    worst = next((f"{name}: {why}" for name, why in reasons_of_pods if why not in PASSING), "")
     return f"{text}; {worst}" if worst else text
 
 

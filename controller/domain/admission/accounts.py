@@ -42,10 +42,10 @@ def accounts_of_routing(old: JsonObject | None, new: JsonObject) -> tuple[PutToW
 def _put_to_work(
     before: Iterator[_Reference] | tuple[()], after: Iterator[_Reference]
 ) -> tuple[PutToWork, ...]:
-    known = {said for _, _, said in before}
+    known = {account_used for _, _, account_used in before}
     found: dict[str, PutToWork] = {}
-    for path, account, said in after:
-        if said not in known:
+    for path, account, account_used in after:
+        if account_used not in known:
             found.setdefault(account, PutToWork(path, account))
     return tuple(found.values())
 

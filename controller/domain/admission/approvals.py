@@ -28,9 +28,10 @@ def note_approval(
 ) -> Unchanged | Amended:
     """Judge an update of a Rollout's status (raw JSON of either version; the shape is the same)."""
     exact = _exact(old, new)
-    said = _message(exact)
+    reason = _message(exact)
     entries = [
-        _entry(step, user, now, to, said if named else "") for step, to, named in _intents(old, new)
+        _entry(step, user, now, to, reason if named else "")
+        for step, to, named in _intents(old, new)
     ]
     before = items(child(old, "status", "moonshift"), "approvals")
     kept = [*before, *entries][-KEPT:]
@@ -38,7 +39,7 @@ def note_approval(
     if kept or items(child(new, "status", "moonshift"), "approvals"):
         result = changed(result, _PLACE, kept)
     if exact:
-        signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=said)}
+        signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=reason)}
         result = changed(result, ("status", "moonshift", "approval"), signed)
     return amended(new, result)
 

@@ -35,8 +35,8 @@ def record_of(deployment: JsonObject) -> OwnersRecord | None:
 
 def with_record(deployment: JsonObject, record: OwnersRecord) -> JsonObject:
     """The workload carrying `record`, with the two fields of it that the original has and the record does not."""
-    said = {**msgspec.to_builtins(record), **_limits(record.written_strategy)}
-    value = msgspec.json.encode(said, order="sorted").decode()
+    content = {**msgspec.to_builtins(record), **_limits(record.written_strategy)}
+    value = msgspec.json.encode(content, order="sorted").decode()
     return changed(deployment, ("metadata", "annotations", ORIGINAL_STRATEGY), value)
 
 

@@ -69,9 +69,9 @@ def validate_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -
     for index, step in enumerate(style.steps):
         field = "matches" if step.matches else "weight" if older else "traffic"
         path = f"spec.strategy.{plan}.steps[{index}].{field}"
-        told = validate_step(path, step, abilities)
-        findings += told.findings
-        warnings += told.warnings
+        verdict = validate_step(path, step, abilities)
+        findings += verdict.findings
+        warnings += verdict.warnings
     unrouted = _unrouted(style, plan) if references else ()
     return GatewayVerdict(tuple(findings), (*warnings, *unrouted))
 
@@ -104,10 +104,10 @@ def validate_step(
     for reference, can in abilities:
         missing = unsayable(step, reference, can)
         detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
-        said = next((number for one, number in parts if one == reference), 0)
-        if missing and said:
+        first = next((number for one, number in parts if one == reference), 0)
+        if missing and first:
             warnings.append(
-                f"{path}: {detail}: of {len(step.matches)} matches it sends those of {said} to the new "
+                f"{path}: {detail}: of {len(step.matches)} matches it sends those of {first} to the new "
                 "version there, and all other requests to the stable one"
             )
         elif missing and reference in left:

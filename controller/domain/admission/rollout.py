@@ -57,24 +57,24 @@ def admit_rollout(
     if old is not None and _judged(old) == _judged(new):
         return RolloutVerdict()
     findings = validate(new, rules)
-    said = (*warnings(new), *_of_tracking(new, rules))
+    advice = (*warnings(new), *_of_tracking(new, rules))
     beta = converted(new, V1BETA1)
     if not isinstance(beta, Unconvertible):
         findings += _conflicts(beta, others, workload_path(new))
         if old is not None:
             findings += _frozen(old, beta, new)
         if not findings:
-            return _with_gateways(new, beta, headers, said)
-    return RolloutVerdict(findings, said)
+            return _with_gateways(new, beta, headers, advice)
+    return RolloutVerdict(findings, advice)
 
 
 def _with_gateways(
-    new: JsonObject, beta: JsonObject, headers: Headers | None, said: tuple[str, ...]
+    new: JsonObject, beta: JsonObject, headers: Headers | None, advice: tuple[str, ...]
 ) -> RolloutVerdict:
     """The verdict about a Rollout whose fields are valid."""
-    told = GatewayVerdict() if headers is None else validate_gateways(new, beta, headers)
-    named = () if told.findings else named_in(new, beta, headers)
-    return RolloutVerdict(told.findings, (*said, *told.warnings), named)
+    verdict = GatewayVerdict() if headers is None else validate_gateways(new, beta, headers)
+    named = () if verdict.findings else named_in(new, beta, headers)
+    return RolloutVerdict(verdict.findings, (*advice, *verdict.warnings), named)
 
 
 def _of_tracking(new: JsonObject, rules: Rules) -> tuple[str, ...]:

@@ -141,5 +141,5 @@ def _of_daemon_set(obj: JsonObject, own: JsonObject) -> JsonObject:
     """
     if child(own, "rollingUpdate"):
         return {**own, "type": "RollingUpdate"}
-    said = text(obj, "metadata", "annotations", ORIGINALS_DAEMON_STRATEGY)
-    return {**own, "type": said or "RollingUpdate"}
+    written = text(obj, "metadata", "annotations", ORIGINALS_DAEMON_STRATEGY)
+    return {**own, "type": written or "RollingUpdate"}

@@ -40,7 +40,7 @@ def admit_traffic_routing(
     references = references_of(spec.object_ref, True, text(new, "metadata", "namespace"))
     abilities = [(item, granted(item, references, headers)) for item in references]
     path = "spec.strategy." + ("matches" if step.matches else "weight")
-    told = validate_step(path, step, abilities)
+    verdict = validate_step(path, step, abilities)
     return msgspec.structs.replace(
-        told, warnings=(*missing_scripts(references, headers), *told.warnings)
+        verdict, warnings=(*missing_scripts(references, headers), *verdict.warnings)
     )

@@ -46,8 +46,8 @@ def counted(metric: Metric, run: MetricRun, measured: Measurement, *, endless: b
         readings=(*run.readings, _seen(measured, found.reading))[-MAX_READINGS:],
     )
     verdict, why = judge(metric, tally, endless=endless)
-    said = f"{found.reason} ({why})" if why else found.reason
-    return structs.replace(tally, verdict=verdict, reason=_short(said))
+    reason = f"{found.reason} ({why})" if why else found.reason
+    return structs.replace(tally, verdict=verdict, reason=_short(reason))
 
 
 def judge(metric: Metric, run: MetricRun, *, endless: bool) -> tuple[Verdict, str]:

@@ -15,7 +15,7 @@ class Measurement(Value, frozen=True):
     """The answer of a provider at `at`: the new revision's value, and, for a comparison, the stable revision's.
 
     None is no data. `samples` is the number of requests behind the value with fewer requests, if it was asked for.
-    `error` says why there is no answer. `said` is the source's own text about the value, if it has one.
+    `error` says why there is no answer. `words` are the source's own text about the value, if it has one.
     """
 
     at: datetime
@@ -24,7 +24,7 @@ class Measurement(Value, frozen=True):
     samples: float | None = None
     query: str = ""
     error: str = ""
-    said: str = ""
+    words: str = ""
 
 
 class Finding(Value, frozen=True):
@@ -72,9 +72,9 @@ def _judged(metric: Metric, measured: Measurement) -> Finding:
     value = measured.value or 0.0
     wrong = _broken(metric, value, measured.stable)
     if not wrong:
-        return Finding(Reading.GOOD, measured.said or f"{shown(value)} is within its bounds")
+        return Finding(Reading.GOOD, measured.words or f"{shown(value)} is within its bounds")
     if metric.failure is None or _outside(metric.failure, value) == "":
-        return Finding(Reading.BAD, measured.said or wrong)
+        return Finding(Reading.BAD, measured.words or wrong)
     return Finding(Reading.UNCLEAR, f"{wrong}, and it is not within failure either")
 
 

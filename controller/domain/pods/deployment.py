@@ -134,5 +134,5 @@ def planned_rolling_limits(deployment: Deployment) -> RollingLimits:
     """
     rolling_limits = read_rolling_limits(deployment)
     given_back = RollingLimits(0, rolling_limits.new_pods)
-    said = write_rolling_limits(given_back, deployment.spec.replicas)
-    return given_back if written(deployment, said) else rolling_limits
+    limits = write_rolling_limits(given_back, deployment.spec.replicas)
+    return given_back if written(deployment, limits) else rolling_limits

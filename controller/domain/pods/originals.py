@@ -35,8 +35,8 @@ class OriginalsValues(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def limits(self) -> JsonObject:
         """The two rolling update limits, as far as they were written."""
-        said = {"maxSurge": self.max_surge, "maxUnavailable": self.max_unavailable}
-        return {name: value for name, value in said.items() if value is not None}
+        limits = {"maxSurge": self.max_surge, "maxUnavailable": self.max_unavailable}
+        return {name: value for name, value in limits.items() if value is not None}
 
 
 class _PartitionStrategy(msgspec.Struct, frozen=True, rename="camel"):
@@ -63,10 +63,10 @@ def originals_values(text: str) -> OriginalsValues | None:
 def partition_strategy(text: str) -> JsonObject:
     """The strategy of a Deployment in partition style, which the original moved into an annotation."""
     try:
-        said = msgspec.json.decode(text, type=_PartitionStrategy)
+        stored = msgspec.json.decode(text, type=_PartitionStrategy)
     except msgspec.DecodeError:
-        said = _PartitionStrategy()
-    rolling = {"rollingUpdate": said.rolling_update} if said.rolling_update else {}
+        stored = _PartitionStrategy()
+    rolling = {"rollingUpdate": stored.rolling_update} if stored.rolling_update else {}
     return {"type": "RollingUpdate", **rolling}
 
 

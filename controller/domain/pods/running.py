@@ -66,9 +66,9 @@ def present_revision(seen: WorkloadSeen) -> str:
     if isinstance(seen.object, Deployment):
         made = [rs for rs, hashed in seen.replica_sets if hashed == seen.template_hash]
         return made[-1].revision if made else ""
-    said = seen.object.status.daemon_set_hash or seen.object.status.update_revision
-    if said and seen.object.observed:
-        return short(seen.kind, said)
+    name = seen.object.status.daemon_set_hash or seen.object.status.update_revision
+    if name and seen.object.observed:
+        return short(seen.kind, name)
     known = [r.name for r in seen.revisions if r.template_hash == seen.template_hash]
     return known[-1] if known else ""
 

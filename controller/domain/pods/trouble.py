@@ -34,10 +34,10 @@ class Trouble(Value, frozen=True):
 
 def not_made(conditions: Iterable[StatusCondition]) -> Trouble | None:
     """The pods of a workload cannot be created."""
-    for said in conditions:
-        if said.type in NOT_MADE and said.status == "True":
-            text = _NAME.sub(r'\1-…"', said.message) or f"condition {said.type}"
-            return Trouble(said.reason or said.type, text, said.last_transition_time)
+    for condition in conditions:
+        if condition.type in NOT_MADE and condition.status == "True":
+            text = _NAME.sub(r'\1-…"', condition.message) or f"condition {condition.type}"
+            return Trouble(condition.reason or condition.type, text, condition.last_transition_time)
     return None
 
 
@@ -48,8 +48,8 @@ def of_pods(pods: Iterable[Pod]) -> Trouble | None:
         key=lambda pod: pod.metadata.name,
     )
     found = [trouble for pod in unready if (trouble := _of_pod(pod)) is not None]
-    told = [trouble for trouble in found if trouble.reason != UNREADY] or found
-    return min(told, key=_lasts_longest, default=None)
+    reasons = [trouble for trouble in found if trouble.reason != UNREADY] or found
+    return min(reasons, key=_lasts_longest, default=None)
 
 
 def _lasts_longest(trouble: Trouble) -> tuple[float, str]:

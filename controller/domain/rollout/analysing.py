@@ -47,8 +47,8 @@ def analyse(context: ReleaseContext, status: RolloutStatus) -> Transition | None
     status, run, waiting = looked
     if run.verdict == Verdict.RUNNING:
         text = messages.in_step(context, index, messages.analysing(run.message))
-        said = progressing(status, reasons.IN_ROLLING, text, context.now)
-        return structs.replace(waiting, status=said)
+        waiting_status = progressing(status, reasons.IN_ROLLING, text, context.now)
+        return structs.replace(waiting, status=waiting_status)
     if run.verdict == Verdict.PASSED:
         return None if _noted(status) else _passed(context, status, run)
     return _not_passed(context, status, analysis, run)
@@ -65,8 +65,8 @@ def _with_verdict(
     *before, present = moonshift_status(status).visits or (
         StepVisit(step=run.step, started_at=context.now),
     )
-    said = structs.replace(present, analysis=f"{run.verdict}: {run.message}")
-    return with_moonshift_status(status, visits=(*before, said))
+    visit = structs.replace(present, analysis=f"{run.verdict}: {run.message}")
+    return with_moonshift_status(status, visits=(*before, visit))
 
 
 def _passed(context: ReleaseContext, status: RolloutStatus, run: AnalysisRun) -> Continue:
@@ -125,8 +125,10 @@ def held_by_gate(context: ReleaseContext, status: RolloutStatus) -> Refusal | No
         else f"measure again (kubectl moonshift retry {name})"
     )
     where = f"the metrics of step({run.step})" if run.step != BACKGROUND else "metrics"
-    said = "failed" if run.verdict == Verdict.FAILED else "give no verdict"
-    text = f"{where} {said}: {run.message}; go back (kubectl moonshift undo {name}), or {going_on}"
+    verdict = "failed" if run.verdict == Verdict.FAILED else "give no verdict"
+    text = (
+        f"{where} {verdict}: {run.message}; go back (kubectl moonshift undo {name}), or {going_on}"
+    )
     return Refusal(_reason_of(run), text)
 
 
@@ -178,8 +180,8 @@ def _stopped(
     if moonshift_status(status).state == StepState.STEP_PAUSED:
         return None
     text = messages.in_step(context, moonshift_status(status).step, messages.HELD_BY_METRICS)
-    said = progressing(status, reasons.IN_ROLLING, text, context.now)
-    return Stop(said, notes=notes, problem=held_by_gate(context, status))
+    waiting_status = progressing(status, reasons.IN_ROLLING, text, context.now)
+    return Stop(waiting_status, notes=notes, problem=held_by_gate(context, status))
 
 
 # --- looking ------------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ def unknown(context: ReleaseContext) -> Refusal | None:
     seen = context.seen.autoscalers
     if isinstance(seen, tuple):
         return None
-    said = with_remedy(seen.message)
-    message = f"the workload's autoscalers must be held during a blue-green release: {said}"
+    text = with_remedy(seen.message)
+    message = f"the workload's autoscalers must be held during a blue-green release: {text}"
     return Refusal(seen.reason, message, object=f"HorizontalPodAutoscalers of {context.namespace}")
 
 

@@ -165,5 +165,5 @@ def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, s
 
 def is_initializing(status: RolloutStatus) -> bool:
     """The release was noticed, but its requirements have not been checked yet."""
-    said = condition(status, "Progressing")
-    return said is not None and said.reason == reasons.INITIALIZING
+    found = condition(status, "Progressing")
+    return found is not None and found.reason == reasons.INITIALIZING

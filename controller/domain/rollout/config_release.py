@@ -149,12 +149,12 @@ def _restored_note(action: RestoreConfig) -> Note:
 
 
 def _newly_wrong(before: RolloutStatus, after: RolloutStatus) -> tuple[Note, ...]:
-    was, said = condition(before, TRACKED), condition(after, TRACKED)
-    if said is None or said.status == "True":
+    was, present = condition(before, TRACKED), condition(after, TRACKED)
+    if present is None or present.status == "True":
         return ()
-    if was is not None and (was.status, was.message) == (said.status, said.message):
+    if was is not None and (was.status, was.message) == (present.status, present.message):
         return ()
-    return (Note(said.reason, said.message, Severity.WARNING),)
+    return (Note(present.reason, present.message, Severity.WARNING),)
 
 
 def stamped(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

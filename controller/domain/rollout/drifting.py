@@ -32,8 +32,8 @@ def noted(
         return held, ()
     if drift.put_back:
         text = f"{drift.put_back}; it is put back"
-        said = with_condition(status, DRIFTED, "False", reasons.ROUTE_PUT_BACK, text, now)
-        return said, (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
+        reverted = with_condition(status, DRIFTED, "False", reasons.ROUTE_PUT_BACK, text, now)
+        return reverted, (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
     before = condition(status, DRIFTED)
     if before is not None and before.status == "True":
         text = "the gateway objects have the release's content"

@@ -30,8 +30,8 @@ def without_a_release(context: ReleaseContext, status: RolloutStatus) -> Stop | 
         return None
     if context.old_revision_runs and context.replicas:
         return _marked_again(context, status, record)
-    told = context.owners is not None or values_are_known(context.workload)
-    text = messages.FREEZE_TAKEN_OFF if told else messages.FREEZE_TAKEN_OFF_BY_DEFAULT
+    known = context.owners is not None or values_are_known(context.workload)
+    text = messages.FREEZE_TAKEN_OFF if known else messages.FREEZE_TAKEN_OFF_BY_DEFAULT
     note = Note(reasons.FREEZE_TAKEN_OFF, f"{context.workload_name} {text}", Severity.WARNING)
     action = mechanism_of(context).release(context, keep_mark=False)
     return Stop(status, (action,), notes=(note,))

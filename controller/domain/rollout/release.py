@@ -460,5 +460,5 @@ def ended(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
 
 def completed(status: RolloutStatus) -> bool:
     """The release under way has ended."""
-    said = condition(status, "Progressing")
-    return said is not None and said.reason == reasons.COMPLETED
+    found = condition(status, "Progressing")
+    return found is not None and found.reason == reasons.COMPLETED

@@ -54,5 +54,5 @@ def replan(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
             kept, step_plan=context.step(index).identity, step_replicas=context.step(index).replicas
         )
         return Continue(kept, (Note(reasons.REPLANNED, f"{text}the step goes on as it was"),))
-    said = f"{text}the release goes on at the start of step({index}/{len(context.steps)})"
-    return Continue(go_to(context, status, index), (Note(reasons.REPLANNED, said),))
+    message = f"{text}the release goes on at the start of step({index}/{len(context.steps)})"
+    return Continue(go_to(context, status, index), (Note(reasons.REPLANNED, message),))

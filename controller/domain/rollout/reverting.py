@@ -24,7 +24,7 @@ def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop |
     text = "" if source else moonshift_status(status).kept_template
     if not (source or text) or moonshift_status(status).by_id:
         return None
-    told = f"{new_in_words(context)} is given up: {why}"
+    message = f"{new_in_words(context)} is given up: {why}"
     failed = with_moonshift_status(status, failed_template=context.template_hash)
     action = RevertTemplate(
         kind=context.kind_name,
@@ -34,7 +34,7 @@ def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop |
         replica_sets=tuple(rs for rs, _ in context.workload.replica_sets),
         template=text,
     )
-    return Stop(failed, (action,), notes=(Note(reasons.GIVEN_UP, told, Severity.WARNING),))
+    return Stop(failed, (action,), notes=(Note(reasons.GIVEN_UP, message, Severity.WARNING),))
 
 
 MAX_KEPT_BYTES = 65536

@@ -54,8 +54,8 @@ def made_for(service: Service, rollout_uid: str) -> bool:
     An annotation says so; earlier versions used a label. The original controller owns it by an ownerReference.
     """
     meta = service.metadata
-    said = (meta.annotations.get(names.ROLLOUT_UID), meta.labels.get(names.ROLLOUT_UID))
-    return rollout_uid in said or any(owner.uid == rollout_uid for owner in meta.owner_references)
+    owners = (meta.annotations.get(names.ROLLOUT_UID), meta.labels.get(names.ROLLOUT_UID))
+    return rollout_uid in owners or any(owner.uid == rollout_uid for owner in meta.owner_references)
 
 
 def unusable_services(context: ReleaseContext) -> Refusal | None:

@@ -63,8 +63,8 @@ def without_condition(status: RolloutStatus, kind: str) -> RolloutStatus:
 def progressing(status: RolloutStatus, reason: str, message: str, now: datetime) -> RolloutStatus:
     """The Progressing condition and the line `kubectl get` shows."""
     value = "False" if reason == reasons.COMPLETED else "True"
-    said = with_condition(status, "Progressing", value, reason, message, now)
-    return structs.replace(said, message=message)
+    changed = with_condition(status, "Progressing", value, reason, message, now)
+    return structs.replace(changed, message=message)
 
 
 def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) -> RolloutStatus:
@@ -78,8 +78,8 @@ def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) 
         status = with_condition(status, "Stalled", "False", "", "", now)
     else:
         status = with_condition(status, "Stalled", "True", problem.reason, problem.message, now)
-    said = condition(status, "Progressing")
-    why = said.reason if busy and said is not None else ""
+    found = condition(status, "Progressing")
+    why = found.reason if busy and found is not None else ""
     doing = status.message if busy else ""
     status = with_condition(status, "Reconciling", "True" if busy else "False", why, doing, now)
     ready = idle and problem is None

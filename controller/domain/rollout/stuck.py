@@ -66,7 +66,7 @@ def _conditions(context: ReleaseContext) -> tuple[StatusCondition, ...]:
         found += seen.object.status.conditions
         if isinstance(seen.object, Deployment):
             active = (rs for rs, _ in seen.replica_sets if rs.active)
-            found += tuple(said for rs in active for said in rs.status.conditions)
+            found += tuple(reported for rs in active for reported in rs.status.conditions)
     return found
 
 

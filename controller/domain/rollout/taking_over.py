@@ -82,10 +82,10 @@ def _holds(context: ReleaseContext, status: RolloutStatus) -> bool:
 def _left_by_the_original(status: RolloutStatus) -> bool:
     """The status has a release under way, without our part."""
     inner = status.of_release
-    said = condition(status, "Progressing")
+    found = condition(status, "Progressing")
     if inner is None or not inner.current_step_index or status.phase not in _BUSY:
         return False
-    if said is not None and said.reason == reasons.COMPLETED:
+    if found is not None and found.reason == reasons.COMPLETED:
         return False
     return status.phase == Phase.PROGRESSING or inner.current_step_state not in _AT_REST
 
@@ -224,23 +224,23 @@ def _without_workload(context: ReleaseContext, status: RolloutStatus) -> Rollout
     )
 
 
-def _state(said: str) -> StepState:
+def _state(found: str) -> StepState:
     """The state in which the step continues: its first one, unless it was approved or was the end."""
-    if said in (StepState.STEP_READY, StepState.COMPLETED):
-        return StepState(said)
+    if found in (StepState.STEP_READY, StepState.COMPLETED):
+        return StepState(found)
     return StepState.BEFORE_STEP_UPGRADE
 
 
 def _goal(status: RolloutStatus, state: str) -> str:
     """The original was ending a release that was approved to its end."""
-    said = condition(status, "Progressing")
-    ending = said is not None and said.reason == reasons.FINALISING
+    found = condition(status, "Progressing")
+    ending = found is not None and found.reason == reasons.FINALISING
     return Goal.SUCCESS if ending and state == StepState.COMPLETED else ""
 
 
 def _step(context: ReleaseContext, status: RolloutStatus) -> int:
-    said = status.of_release.current_step_index if status.of_release is not None else 1
-    return max(1, min(said, len(context.steps)))
+    found = status.of_release.current_step_index if status.of_release is not None else 1
+    return max(1, min(found, len(context.steps)))
 
 
 def _replicas(context: ReleaseContext, index: int) -> int | str | None:

@@ -55,16 +55,16 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     move = Move(descent=routing.status.descent)
     if problem is None:
         move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None)
-    told = problem
-    if told is None and not release_replaces_all_pods(seen):
-        told = shared_route_sides.empty_side_refusal(
+    shown = problem
+    if shown is None and not release_replaces_all_pods(seen):
+        shown = shared_route_sides.empty_side_refusal(
             sides, f"TrafficRouting {routing.metadata.key}"
         )
     settled = problem is None and not (move.actions or move.unfinished)
     actions = (*_finalizer_actions(seen, restored=settled), *move.actions)
-    status = next_status(seen, open_routes, told, settled=settled, now=now)
+    status = next_status(seen, open_routes, shown, settled=settled, now=now)
     status = structs.replace(status, descent=move.descent, empty_sides=sides)
-    notes = notes_of(routing.status, status, told)
+    notes = notes_of(routing.status, status, shown)
     if drift.put_back and problem is None:
         text = f"{drift.put_back}; it is put back"
         notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)

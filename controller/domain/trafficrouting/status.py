@@ -89,8 +89,8 @@ def notes_of(
     before: TrafficRoutingStatus, after: TrafficRoutingStatus, problem: Refusal | None
 ) -> tuple[Note, ...]:
     if problem is not None:
-        said = any(c.status == "True" and c.message == problem.message for c in before.conditions)
-        return () if said else (Note(problem.reason, problem.message, Severity.WARNING),)
+        known = any(c.status == "True" and c.message == problem.message for c in before.conditions)
+        return () if known else (Note(problem.reason, problem.message, Severity.WARNING),)
     if before.phase == after.phase:
         return ()
     return (Note(reasons.TRAFFIC_ROUTING_PHASE, after.message),)

@@ -132,14 +132,14 @@ class Answers:
                 continue
             nothing_goes_there = left or (plan.weight == 0 and not plan.matches)
             names_only = script.header.announces and nothing_goes_there
-            said = announcement(plan) if names_only else plan.for_reference(question.named[place])
-            obj = _input(reference, said, content, siblings)
+            step = announcement(plan) if names_only else plan.for_reference(question.named[place])
+            obj = _input(reference, step, content, siblings)
             if isinstance(obj, Violation):
                 return refusals.not_dividable(obj.message, question.subject)
-            result = await self._run(script, obj, said, question.subject)
+            result = await self._run(script, obj, step, question.subject)
             if isinstance(result, Refusal):
                 return result
-            judged = _judged(result, content, reference, said)
+            judged = _judged(result, content, reference, step)
             if isinstance(judged, Violation):
                 return refusals.answer_refused(judged.message, script, question.subject)
             content = judged.content

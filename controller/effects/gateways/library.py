@@ -87,5 +87,5 @@ class ConfiguredScripts:
 
 
 def _unread(own: OwnScript, why: Unavailable) -> str:
-    said = f"ConfigMap {own.config_map_key}, which scriptRef names, cannot be read: {why.message}"
-    return f"{said}; {_READ_IT}" if isinstance(why, Forbidden) else said
+    text = f"ConfigMap {own.config_map_key}, which scriptRef names, cannot be read: {why.message}"
+    return f"{text}; {_READ_IT}" if isinstance(why, Forbidden) else text

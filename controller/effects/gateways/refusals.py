@@ -116,10 +116,10 @@ def grant(own: OwnScript, right: Right, verbs: Sequence[str]) -> str:
 
 def unreadable(message: str, subject: str) -> str:
     """The API server's words about one object, and how to grant a missing right."""
-    said = f"{subject}: {message}"
+    text = f"{subject}: {message}"
     if " cannot " not in message or _MISSING_RIGHT not in message:
-        return said
-    return f"{said}; {_GIVE_RIGHT}"
+        return text
+    return f"{text}; {_GIVE_RIGHT}"
 
 
 def not_found(subject: str) -> Refusal:
@@ -212,7 +212,7 @@ def script_failed(failed: Refused, script: Script, subject: str) -> Refusal:
     at = f" at {failed.json_path}" if failed.json_path else ""
     return Refusal(
         "ScriptFailed",
-        f"{subject}: script {script.name} {what}{where}{at}: {failed.said}",
+        f"{subject}: script {script.name} {what}{where}{at}: {failed.plain_message}",
         object=subject,
         script=script.name,
         line=failed.line,

@@ -132,5 +132,5 @@ def _samples(
     names = _labels(kind, gauge)
     for meta, one in objects():
         for labels, value in gauge.read(one):
-            told = dict(zip(names, (meta.namespace, meta.name, *labels), strict=True))
-            yield Sample(gauge.name, told, value)
+            labels_of_sample = dict(zip(names, (meta.namespace, meta.name, *labels), strict=True))
+            yield Sample(gauge.name, labels_of_sample, value)

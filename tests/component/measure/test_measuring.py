@@ -161,7 +161,7 @@ async def test_a_job_is_measured_by_its_end() -> None:
         jobs.end.set_result(Ran(False, "it failed"))
         await woken.queue.get()
         measured = measuring.answers(KEY)[0].measured
-        assert (measured.value, measured.said) == (0.0, "it failed")
+        assert (measured.value, measured.words) == (0.0, "it failed")
         assert measured.query.startswith("Job web-smoke-")
         await measuring.aclose()
 

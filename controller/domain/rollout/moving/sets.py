@@ -81,10 +81,10 @@ def blocked_set(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
 def _restored_values(context: ReleaseContext, values: OwnersValues) -> OwnersValues:
     strategy = owners_strategy(context)
-    said = with_pause_field(context.workload.kind, strategy)
-    if same(said, strategy):
+    adapted = with_pause_field(context.workload.kind, strategy)
+    if same(adapted, strategy):
         return values
-    return msgspec.structs.replace(values, strategy=msgspec.Raw(msgspec.json.encode(said)))
+    return msgspec.structs.replace(values, strategy=msgspec.Raw(msgspec.json.encode(adapted)))
 
 
 class Sets:

@@ -113,11 +113,11 @@ def partly(step: Step, abilities: Abilities) -> tuple[PartlySaid, ...]:
     """
     found: list[PartlySaid] = []
     for reference, can in _unable(step, abilities):
-        said = tuple(
+        steps = tuple(
             match for match in step.matches if not unsayable(_only(step, match), reference, can)
         )
-        if said and (len(said) == 1 or not reference.class_type):
-            found.append(PartlySaid(reference, said))
+        if steps and (len(steps) == 1 or not reference.class_type):
+            found.append(PartlySaid(reference, steps))
     return tuple(found)
 
 

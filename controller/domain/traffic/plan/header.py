@@ -47,21 +47,21 @@ def _kinds(words: str) -> tuple[GroupKind, ...]:
 
 def parse_header(text: str) -> ScriptHeader:
     """The header of a script: its leading comment lines. The values of a repeated keyword are joined."""
-    said: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for line in text.splitlines():
         bare = line.strip().removeprefix("\ufeff")
         if bare and not bare.startswith("--"):
             break
         keyword, _, rest = bare.removeprefix("--@").partition(" ")
         if bare.startswith("--@"):
-            said[keyword] = f"{said.get(keyword, '')} {rest}".strip()
-    words = said.get("can", "").replace(",", " ").split()
+            entries[keyword] = f"{entries.get(keyword, '')} {rest}".strip()
+    words = entries.get("can", "").replace(",", " ").split()
     return ScriptHeader(
-        name=said.get("name", ""),
-        after=_kinds(said.get("after", "")),
-        siblings=_kinds(said.get("siblings", "")),
-        can=frozenset(words) if "can" in said else None,
-        announces="announce" in said,
-        uses=tuple(dict.fromkeys(said.get("use", "").replace(",", " ").split())),
-        same_as=next(iter(_kinds(said.get("same-as", ""))), None),
+        name=entries.get("name", ""),
+        after=_kinds(entries.get("after", "")),
+        siblings=_kinds(entries.get("siblings", "")),
+        can=frozenset(words) if "can" in entries else None,
+        announces="announce" in entries,
+        uses=tuple(dict.fromkeys(entries.get("use", "").replace(",", " ").split())),
+        same_as=next(iter(_kinds(entries.get("same-as", ""))), None),
     )

@@ -124,7 +124,7 @@ def share_of(traffic: str | None) -> float | None:
 
 def identified(plan: RoutePlan) -> RoutePlan:
     """The plan with its identity."""
-    said = (
+    inputs = (
         plan.namespace,
         plan.rollout,
         plan.release,
@@ -138,7 +138,7 @@ def identified(plan: RoutePlan) -> RoutePlan:
         *((plan.partly,) if plan.partly else ()),
     )
     return msgspec.structs.replace(
-        plan, identity=safe_hash(msgspec.json.encode(said, order="sorted"), 16)
+        plan, identity=safe_hash(msgspec.json.encode(inputs, order="sorted"), 16)
     )
 
 

@@ -21,16 +21,16 @@ from controller.domain.traffic.validation.weights import FACTORS, weight_violati
 
 def _with_kept(answer: Tree, original: Tree, key: str) -> dict[str, str] | Violation:
     """Labels or annotations: the original's, overlaid with the script's."""
-    said = answer.get(key)
+    given = answer.get(key)
     # An empty Lua table may come out as a list.
-    if said is None or said == []:
-        said = {}
-    if not isinstance(said, dict):
+    if given is None or given == []:
+        given = {}
+    if not isinstance(given, dict):
         return Violation(f"the script's {key} are no table")
-    for name, value in said.items():
+    for name, value in given.items():
         if not isinstance(value, str):
             return Violation(f"the script's {key} have a value for {name} that is no string")
-    kept = {**strings_of(original.get(key)), **strings_of(said)}
+    kept = {**strings_of(original.get(key)), **strings_of(given)}
     return {name: value for name, value in kept.items() if name not in MARKS}
 
 

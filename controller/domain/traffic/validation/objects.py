@@ -194,10 +194,10 @@ def _services_in(value: Json) -> Iterator[str]:
     """Services by the fields that name them, without scheme and port."""
     for _, found in _walk(value):
         for key in _SERVICES & found.keys():
-            said = found[key]
-            said = said.get("name") if isinstance(said, dict) else said
-            if isinstance(said, str):
-                yield _PORT.sub("", _SCHEME.sub("", said))
+            name = found[key]
+            name = name.get("name") if isinstance(name, dict) else name
+            if isinstance(name, str):
+                yield _PORT.sub("", _SCHEME.sub("", name))
 
 
 def _boundless(spec: Json, original: Json) -> str:

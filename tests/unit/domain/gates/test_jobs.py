@@ -116,9 +116,9 @@ def test_success_is_what_is_wanted_unless_bounds_are_given() -> None:
 
 def test_the_jobs_own_words_are_the_reason() -> None:
     wanted = jobs.with_bounds(metric())
-    failed = Measurement(NOW, value=0.0, said="Job a failed: BackoffLimitExceeded")
+    failed = Measurement(NOW, value=0.0, words="Job a failed: BackoffLimitExceeded")
     assert read(wanted, failed) == Finding(Reading.BAD, "Job a failed: BackoffLimitExceeded")
-    good = Measurement(NOW, value=1.0, said="Job a succeeded")
+    good = Measurement(NOW, value=1.0, words="Job a succeeded")
     assert read(wanted, good) == Finding(Reading.GOOD, "Job a succeeded")
 
 
