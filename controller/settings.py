@@ -20,8 +20,8 @@ GATES = ("AdvancedDeployment", "RolloutHistory", "AppendPodSelector",
 """Every gate of the original; `docs/compatibility.md` has the effect of each."""
 _REFUSED = {
     "KeepWorkloadPausedOnRolloutDeletion": (
-        "is not supported: a workload whose Rollout is deleted or disabled in mid-release gets its owner's values back "
-        "and goes on to its new template. To keep the old pods, undo the release first (`kubectl moonshift undo "
+        "is not supported: a workload whose Rollout is deleted or disabled during a release gets its owner's values "
+        "back and goes on to its new template. To keep the old pods, undo the release first (`kubectl moonshift undo "
         "NAME`), then delete or disable the Rollout. Take the gate out, or set it to false"
     ),
 }

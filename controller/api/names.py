@@ -153,7 +153,7 @@ CONTROLLER_ACCOUNT = "kruise-rollout-controller-manager"
 """ServiceAccount of the controller; admission lets its writes pass."""
 
 OURS_ON_WORKLOAD = (IN_PROGRESSING, ORIGINAL_STRATEGY, ADMISSION_PAUSE)
-"""Annotations of ours on a workload mid-release; admission takes them from the old object."""
+"""Annotations of ours on a workload during a release; admission takes them from the old object."""
 
 FREEZE_MIN_READY_SECONDS = 2147483646
 """With it a pod never counts as available, so the Deployment controller stops exactly at its rolling update limits."""

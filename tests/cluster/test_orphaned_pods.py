@@ -1,4 +1,4 @@
-"""`kubectl delete --cascade=orphan` of a workload in mid-release: its pods stay, as the owner asked.
+"""`kubectl delete --cascade=orphan` of a workload during a release: its pods stay, as the owner asked.
 
 Why a real plane: Kubernetes gives ReplicaSets without an owner to any Deployment whose selector takes them. The extra
 Deployment of canary style had such a selector; it scaled the stable pods down, and its deletion deleted the rest.

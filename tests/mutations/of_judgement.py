@@ -36,7 +36,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
     *named(
         "controller.domain.admission.service",
         (
-            "an apply in mid-release takes the pin off",
+            "an apply during a release takes the pin off",
             '    result = changed(new, ("spec", "selector", pin.label), pin.revision)\n',
             "    result = new\n",
             "unit/domain/admission/test_service.py::test_the_pin_is_put_back_and_the_rest_is_the_owners",

@@ -83,11 +83,11 @@ def _in_flight(rollout: JsonObject, workload: JsonObject | None) -> str:
     inner = child(status, "canaryStatus") or child(status, "blueGreenStatus")
     step, state = number(inner, "currentStepIndex") or 0, text(inner, "currentStepState")
     if child(rollout, "metadata").get("deletionTimestamp") is not None:
-        return "is being deleted in mid-release: its workload goes on to its new template"
+        return "is being deleted during a release: its workload goes on to its new template"
     if text(status, "phase") == "Disabling" or child(rollout, "spec").get("disabled") is True:
-        return "was disabled in mid-release: its workload goes on to its new template"
+        return "was disabled during a release: its workload goes on to its new template"
     if workload is None:
-        return "its workload was deleted in mid-release: routes and Services are restored"
+        return "its workload was deleted during a release: routes and Services are restored"
     match state:
         case "Completed":
             return "its release is at its end, and is ended"

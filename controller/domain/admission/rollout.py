@@ -1,5 +1,5 @@
-"""Decides about writing a Rollout: field rules, one Rollout per workload, and fields that must not change in
-mid-release.
+"""Decides about writing a Rollout: field rules, one Rollout per workload, and fields that must not change
+during a release.
 
 Invariant: an update that changes nothing a verdict depends on, or of an object that is being deleted, always passes. So
 a Rollout that became invalid in another way can still be reconciled, repaired and removed.
@@ -174,7 +174,7 @@ def _steps_in_flight(was: JsonObject, now: JsonObject, index: int | None) -> Fin
     if len(before) == len(after) or before[:done] == after[:done]:
         return ()
     detail = (
-        f"the number of steps may change in mid-release only behind the present step, {done}: leave the replicas "
+        f"the number of steps may change during a release only behind the present step, {done}: leave the replicas "
         f"of the first {done} as they are"
     )
     return (FieldError("spec.strategy.steps", Fault.FORBIDDEN, detail),)

@@ -2,9 +2,9 @@
 kind.
 
 A StatefulSet counts from its lowest ordinal, a CloneSet and an Advanced DaemonSet count pods. A set under release
-always has its owner's own update strategy with our partition in it, so the owner's other limits, and changes of them in
-mid-release, take effect. Invariant: pure arithmetic over the objects; never fewer old pods than the step leaves, except
-where they are gone already.
+always has its owner's own update strategy with our partition in it, so the owner's other limits, and changes of them
+during a release, take effect. Invariant: pure arithmetic over the objects; never fewer old pods than the step leaves,
+except where they are gone already.
 """
 
 from collections.abc import Collection, Iterable

@@ -217,7 +217,9 @@ async def test_the_fields_that_a_release_depends_on_are_frozen(shop: Shop) -> No
     path = f"{shop.rollouts}/web"
     await shop.client.patch(f"{path}/status", {"status": {"phase": "Progressing"}})
     steps = {"spec": {"strategy": {"canary": {"steps": [{"replicas": 3}, {"replicas": 4}]}}}}
-    with pytest.raises(RequestRefused, match="the number of steps may change in mid-release only"):
+    with pytest.raises(
+        RequestRefused, match="the number of steps may change during a release only"
+    ):
         await shop.client.patch(path, steps)
     more = {"spec": {"strategy": {"paused": True, "canary": {"steps": [{"replicas": 2}]}}}}
     await shop.client.patch(path, more)

@@ -297,7 +297,7 @@ async def _applied(scene: Scene, body: JsonObject, *more: str) -> None:
 TROUBLES = (
     Trouble(
         "replaced",
-        "The workload's manifest is replaced mid-release",
+        "The workload's manifest is replaced during a release",
         (
             Row(
                 is_replaced_without_our_marks,
@@ -311,7 +311,7 @@ TROUBLES = (
     ),
     Trouble(
         "label-off",
-        "The label `rollouts.kruise.io/workload-type` is taken off mid-release",
+        "The label `rollouts.kruise.io/workload-type` is taken off during a release",
         (
             Row(
                 loses_the_label_of_its_kind,
@@ -324,7 +324,7 @@ TROUBLES = (
     ),
     Trouble(
         "kubectl-rollout-restart",
-        "`kubectl rollout restart` mid-release",
+        "`kubectl rollout restart` during a release",
         (
             Row(
                 is_restarted,
@@ -359,7 +359,7 @@ TROUBLES = (
     ),
     Trouble(
         "kubectl-rollout-pause",
-        "`kubectl rollout pause` and `resume` mid-release",
+        "`kubectl rollout pause` and `resume` during a release",
         (
             Row(
                 is_paused_by_its_owner,
@@ -434,7 +434,7 @@ TROUBLES = (
     ),
     Trouble(
         "kubectl-rollout-undo",
-        "`kubectl rollout undo` mid-release",
+        "`kubectl rollout undo` during a release",
         (
             Row(
                 is_undone_by_kubectl,
@@ -466,7 +466,7 @@ TROUBLES = (
     ),
     Trouble(
         "server-side-apply",
-        "The owner's manifests are applied server-side mid-release",
+        "The owner's manifests are applied server-side during a release",
         (
             Row(
                 is_applied_by_the_server,

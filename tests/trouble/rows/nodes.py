@@ -49,7 +49,7 @@ async def _pooled(scene: Scene, pool: str) -> None:
 TROUBLES = (
     Trouble(
         "without-nodes",
-        "Every node of a DaemonSet leaves mid-release, and comes back",
+        "Every node of a DaemonSet leaves during a release, and comes back",
         (
             Row(
                 loses_its_nodes_and_gets_them_back,

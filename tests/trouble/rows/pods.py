@@ -137,7 +137,7 @@ STABLE_SET_GONE = Message(
 TROUBLES = (
     Trouble(
         "stable-set-gone",
-        "The ReplicaSet of the old pods is deleted mid-release",
+        "The ReplicaSet of the old pods is deleted during a release",
         (
             Row(
                 loses_the_replica_set_of_its_old_pods,
@@ -173,7 +173,7 @@ TROUBLES = (
     ),
     Trouble(
         "stable-revision-gone",
-        "The ControllerRevision of the old pods is deleted mid-release",
+        "The ControllerRevision of the old pods is deleted during a release",
         (
             Row(
                 loses_the_revision_of_its_old_pods,

@@ -165,7 +165,7 @@ async def loses_its_namespace_without_a_controller(scene: Scene) -> None:
 TROUBLES = (
     Trouble(
         "template-back",
-        "The old template is applied mid-release",
+        "The old template is applied during a release",
         (
             Row(
                 goes_back_to_the_old_template,
@@ -183,7 +183,7 @@ TROUBLES = (
     ),
     Trouble(
         "third-revision",
-        "A third template is applied mid-release",
+        "A third template is applied during a release",
         (
             Row(
                 makes_way_for_a_third_revision,
@@ -203,7 +203,7 @@ TROUBLES = (
     ),
     Trouble(
         "rollout-gone",
-        "The Rollout is deleted or disabled mid-release",
+        "The Rollout is deleted or disabled during a release",
         (
             Row(
                 is_deleted,
@@ -235,7 +235,7 @@ TROUBLES = (
     ),
     Trouble(
         "plan-edited",
-        "The Rollout's plan is edited mid-release",
+        "The Rollout's plan is edited during a release",
         (
             Row(
                 has_its_plan_edited,
@@ -253,7 +253,7 @@ TROUBLES = (
     ),
     Trouble(
         "workload-gone",
-        "The workload is deleted mid-release, and made again",
+        "The workload is deleted during a release, and made again",
         (
             Row(
                 loses_its_workload,
@@ -271,7 +271,7 @@ TROUBLES = (
     ),
     Trouble(
         "namespace-gone",
-        "The namespace is deleted mid-release",
+        "The namespace is deleted during a release",
         (
             Row(
                 loses_its_namespace,

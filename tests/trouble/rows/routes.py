@@ -75,9 +75,9 @@ async def has_its_route_edited(scene: Scene) -> None:
 
 
 async def loses_its_pinned_service(scene: Scene) -> None:
-    """The stable Service is deleted mid-release. After the grace period all requests go to the new revision, because
-    the stable one cannot be reached. When the Service is applied again it is pinned again, and the release continues
-    with the step's share.
+    """The stable Service is deleted during a release. After the grace period all requests go to the new revision,
+    because the stable one cannot be reached. When the Service is applied again, it is pinned again, and the release
+    continues with the step's share.
     """
     await scene.begin()
     await scene.reach(2)
@@ -236,7 +236,7 @@ async def lacks_the_crd_of_the_gateway_kind(scene: Scene) -> None:
 TROUBLES = (
     Trouble(
         "route-gone",
-        "The gateway object is deleted mid-release",
+        "The gateway object is deleted during a release",
         (
             Row(
                 loses_its_route,
@@ -256,7 +256,7 @@ TROUBLES = (
     ),
     Trouble(
         "route-edited",
-        "The gateway object is edited mid-release",
+        "The gateway object is edited during a release",
         (
             Row(
                 has_its_route_edited,
@@ -280,7 +280,7 @@ TROUBLES = (
     ),
     Trouble(
         "service-gone",
-        "The stable Service is deleted or applied again mid-release",
+        "The stable Service is deleted or applied again during a release",
         (
             Row(
                 loses_its_pinned_service,
@@ -371,7 +371,7 @@ TROUBLES = (
     ),
     Trouble(
         "gateway-crd",
-        "The CRD of the gateway kind is missing, or removed mid-release",
+        "The CRD of the gateway kind is missing, or removed during a release",
         (
             Row(
                 lacks_the_crd_of_the_gateway_kind,

@@ -113,7 +113,7 @@ async def _scaled(scene: Scene, new: tuple[int, ...]) -> None:
 TROUBLES = (
     Trouble(
         "scaled-to-zero",
-        "The workload is scaled to zero mid-release, and back",
+        "The workload is scaled to zero during a release, and back",
         (
             Row(
                 goes_to_zero_and_comes_back,
@@ -148,7 +148,7 @@ TROUBLES = (
     ),
     Trouble(
         "scaled",
-        "The workload is scaled up and down mid-release",
+        "The workload is scaled up and down during a release",
         (
             Row(
                 keeps_its_share_at_every_size,

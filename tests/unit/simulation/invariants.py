@@ -29,7 +29,7 @@ class Watch:
         self.excused = False
         """Pods failed, were evicted or scaled away since the world was last whole: counts of them prove nothing."""
         self.replaced = False
-        """A revision was abandoned mid-way: its pods go at once, as designed."""
+        """A revision was abandoned during its release: its pods go at once, as designed."""
         self.unpinned = False
         """The stable Service was applied over its pin while no webhook answered, or a pin is wanted since the plan was
         edited; nobody has looked since."""

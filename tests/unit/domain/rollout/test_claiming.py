@@ -1,4 +1,4 @@
-"""A Rollout is made again in mid-release, with another UID and no status: a backup was restored, or the finalizer was
+"""A Rollout is made again during a release, with another UID and no status: a backup was restored, or the finalizer was
 removed by hand.
 
 Claimed invariant: no object of the former Rollout stays, and no pod is created twice.
