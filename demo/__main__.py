@@ -53,8 +53,10 @@ class DemoOptions:
 @click.option(
     "--keep", is_flag=True, help="Leave the cluster and Moonshift up, and say how to go on."
 )
-@click.option("--resume", is_flag=True, help="Start again what has ended of what --keep left up.")
-@click.option("--stop", is_flag=True, help="End what --keep left up.")
+@click.option(
+    "--resume", is_flag=True, help="Start the ended processes of a kept demo (--keep) again."
+)
+@click.option("--stop", is_flag=True, help="End a kept demo (--keep).")
 @click.option(
     "--dir",
     "folder",

@@ -149,7 +149,7 @@ def _untouched(seen: Snapshot, before: Snapshot) -> list[Claim]:
     groups = [*([name] for name in routes), others]
     return [
         equal(
-            f"exactly what it was: {', '.join(names)}",
+            f"exactly as before: {', '.join(names)}",
             {name: seen.owners_part(name) for name in names},
             {name: before.owners_part(name) for name in names},
         )
@@ -173,7 +173,7 @@ def _uids(seen: Snapshot) -> list[str]:
 
 
 def _without_revision(part: JsonObject) -> JsonObject:
-    """Leave out what `kubectl apply` and the Deployment controller write by themselves at a release."""
+    """Leave out the fields that `kubectl apply` and the Deployment controller write at a release."""
     result = copy.deepcopy(part)
     for key in (
         "deployment.kubernetes.io/revision",

@@ -159,7 +159,7 @@ class Screen:
 
 
 def last(moment: Moment) -> Moment:
-    """The moment without the line of what is waited for: nothing is any more."""
+    """The moment without the line about waiting: nothing is waited for any more."""
     return Moment(moment.state, moment.original)
 
 

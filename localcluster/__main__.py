@@ -51,7 +51,7 @@ def cli() -> None:
 @click.option(
     "--for-tests",
     is_flag=True,
-    help="Build also what only tests need: OpenKruise's manager, Prometheus, Contour, Envoy, the judge of types.",
+    help="Build also the programs of tests: OpenKruise's manager, Prometheus, Contour, Envoy, the judge of types.",
 )
 def build(for_tests: bool) -> None:
     """Build and print the folder."""

@@ -1,9 +1,9 @@
 """A small client of the API server.
 
 Why it exists: starting a plane, recording it and preparing tests need a few requests, without kubectl's 0.1 s each and
-without the product's client, which is what is being tested. Invariant: one user per client, every error status raises.
-It must not cache, and asks again only where the server says when (429: the storage of a kind that was just made is not
-there yet), as every client of Kubernetes does.
+without the product's client, because the client is under test. Invariant: one user per client, every error status
+raises. It must not cache, and asks again only where the server says when (429: the storage of a kind that was just made
+is not there yet), as every client of Kubernetes does.
 """
 
 import asyncio

@@ -38,7 +38,7 @@ CONTROLLERS = (
 )
 CONCURRENT = ("deployment", "replicaset", "statefulset", "service-endpoint", "gc")
 
-# A collector that lets memory grow to four times what is in use spares a fifth of the CPU time, of which two cores have
+# A collector that lets memory grow to four times the used amount saves a fifth of the CPU time, of which two cores have
 # little; 800 MB or so instead of 400.
 ENVIRONMENT = {"GOGC": "300"}
 

@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A stretch of revisions that could only be read as a whole, with what it was seen to have changed."""
+    """A range of revisions that could only be read as a whole, with the changes in it."""
 
     kind: Kind
     after: int

@@ -2,7 +2,7 @@
 
 Why it exists: each part of a test acts under its own name, so that the audit log tells who did what. Invariant: one
 token per user and plane, files of mode 0600, the authority inside the file. The names exist for the audit log; only
-`recorder` is confined, and ServiceAccounts are what to test RBAC with.
+`recorder` is confined; test RBAC with ServiceAccounts.
 """
 
 import base64

@@ -119,7 +119,7 @@ spec:
   - backendRefs:
     - {name: echoserver, port: 80}
 """
-"""What the Rollouts of the echoserver lead: a workload of some kind, its Service and its HTTPRoute."""
+"""The objects behind the Rollouts of the echoserver: a workload of some kind, its Service and its HTTPRoute."""
 
 
 def practice() -> str:

@@ -57,7 +57,8 @@ LONGEST_FIRST = (
         )
     ),
 )
-"""Groups that take minutes. All others of the cluster ring come next, so that what the ring shares ends with it."""
+"""Groups that take minutes. All others of the cluster ring come next, so that the ring's shared fixtures end with it.
+"""
 
 
 class Grouped(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types

@@ -103,7 +103,7 @@ class WebQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 class JobQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A Job (`spec` of batch/v1) that is run; it measures 1 if it succeeds and 0 if it fails.
 
-    One that has not ended after `timeoutSeconds` is an error. Without bounds, success is what is wanted.
+    One that has not ended after `timeoutSeconds` is an error. Without bounds, success is wanted.
     """
 
     spec: msgspec.Raw = msgspec.Raw(b"{}")
@@ -121,7 +121,7 @@ class Golden(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One value that is measured again and again, and what it has to be.
+    """One value that is measured again and again, and the bounds of a good value.
 
     Exactly one of `prometheus`, `web`, `job` and `golden` says where it comes from. A measurement is good where it is
     within `success` and `compare`. Any other is bad. With `failure`, only a value within `failure` is bad, and one that

@@ -257,7 +257,7 @@ def slimmed_replica_set(found: ReplicaSet) -> ReplicaSet:
 
 
 def slimmed_pod(found: Pod) -> Pod:
-    """The pod without what nobody reads of one that is ready: a cache holds thousands of those."""
+    """The pod without the fields that nobody reads of a ready pod: a cache holds thousands of ready pods."""
     if found.ready_since is None:
         return found
     status = found.status

@@ -39,7 +39,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
     `authority` signs; `next_authority` is published and will sign; `old_authority` is published and no longer signs.
     Each instant is the time of the last change of that sort, so that all replicas agree which changes have settled.
-    `others` are authorities that are not ours, and sign what the webhooks serve.
+    `others` are the authorities of other issuers that sign the webhooks' certificates.
     """
 
     authority: Pair

@@ -1,7 +1,7 @@
 """Events for people, as `kubectl describe` shows them under an object.
 
 Invariants: recording never waits and never fails; the same note about the same object is one Event object,
-however often and by whichever replica it is made (its name is a hash of what it says), patched as a series at
+however often and by any replica it is made (its name is a hash of what it says), patched as a series at
 most once per `SERIES_PERIOD`; frequent notes about one object are gathered (`event_gathering`); the queue is
 bounded, and notes that do not fit are counted, not kept. An Event is never read to decide anything.
 """

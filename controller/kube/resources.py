@@ -1,6 +1,6 @@
 """The kinds Moonshift talks about, named completely.
 
-Why: looking a kind up by a bare word finds whichever API group has one (another product's `rollouts`, too).
+Why: looking a kind up by a bare word finds the kind of any API group (another product's `rollouts`, too).
 Invariant: a resource is group, version and plural; nothing is ever discovered by name only.
 """
 

@@ -71,7 +71,7 @@ class NoHttp(logging.Filter):
         kind = record.exc_info[0] if record.exc_info else None
         if kind is not None and kind.__module__ == _NO_HTTP:
             record.levelno, record.levelname = logging.INFO, "INFO"
-            record.msg, record.args = "what was sent is no HTTP", ()
+            record.msg, record.args = "a client sent bytes that are no HTTP request", ()
             record.exc_info = record.exc_text = None
         return True
 

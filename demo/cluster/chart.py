@@ -81,7 +81,7 @@ def _unless_one_namespace(text: str) -> str:
 
 
 def _document(text: str) -> str:
-    """Add to an object what a kustomization adds: its namespace and the label of the product."""
+    """Add the fields that a kustomization adds to an object: its namespace and the label of the product."""
     kind = re.search(r"^kind: (\w+)$", text, re.MULTILINE)
     namespaced = kind is not None and kind[1] not in CLUSTER_KINDS
     where = f"  namespace: {NAMESPACE}\n" if namespaced else ""

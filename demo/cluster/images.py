@@ -163,7 +163,7 @@ async def _ensure_base(storage: _Storage, reporter: Reporter) -> None:
 
 
 async def _fetch_wheels() -> None:
-    """Fetch what the lock files name into build/wheelhouse, unless it has all of it."""
+    """Fetch the packages of the lock files into build/wheelhouse, unless all of them are there."""
     locks = [lock_file(name) for name in (*PROCESSES, BUILD)]
     digest = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()[:16]
     complete = WHEELS / f"complete-{digest}"

@@ -1,9 +1,9 @@
 """NetworkPolicies as rules of nftables.
 
-Why it exists: a policy that nobody enforces proves nothing, and no enforcer can be had as a module. Invariant: the
-same objects give the same text; a pod is isolated in a direction when a policy of that direction selects it, and then
-gets what at least one of them allows, nothing else; the node reaches its pods always, and answers come back always.
-IPv4 only. It must do no I/O.
+Why it exists: a policy that nobody enforces proves nothing, and no enforcer can be had as a module. Invariant: the same
+objects give the same text; a pod is isolated in a direction when a policy of that direction selects it, and then gets
+the traffic that at least one of them allows, nothing else; the node reaches its pods always, and answers come back
+always. IPv4 only. It must do no I/O.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +89,7 @@ def _rules_of(
     pods: Sequence[_Pod],
     namespaces: Mapping[str, Mapping[str, str]],
 ) -> list[str] | None:
-    """Return what is let through; None if no policy selects the pod for this direction."""
+    """Return the allowed traffic; None if no policy selects the pod for this direction."""
     selecting = [
         policy
         for policy in policies

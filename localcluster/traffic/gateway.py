@@ -1,4 +1,4 @@
-"""A real gateway on a plane, whoever's it is: where it takes requests, and whom it gives them to.
+"""A real gateway on a plane, of any vendor: the address where it takes requests, and the pods that get them.
 
 Why it exists: whether a share or a header rule holds, and whether a request is lost, only a proxy can tell; and the
 proxy of a second vendor tells what the first one forgives. Invariant: a gateway is made of published programs with

@@ -46,8 +46,8 @@ class Attack:
 
     name: str
     script: str | bytes
-    codes: tuple[str, ...]  # of which one has to be the outcome
-    layer: Layer  # what stops it
+    codes: tuple[str, ...]  # one of these has to be the outcome
+    layer: Layer  # the layer that stops it
     # Locks that are taken to be broken already, so that the attack meets its own.
     without: frozenset[Layer] = frozenset()
     says: str = ""  # has to be part of the message

@@ -26,7 +26,7 @@ from tests.bench.runs import warm_up
 MEASUREMENT_SECONDS = 700.0
 
 
-@click.command(help="Measure what the documentation quotes, on a control plane of its own.")
+@click.command(help="Measure the figures of the documentation, on a control plane of its own.")
 @click.option(
     "--only",
     multiple=True,

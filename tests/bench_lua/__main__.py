@@ -58,7 +58,7 @@ def _neighbours_table(found: dict[int, Figures]) -> Table:
 
 
 def _stops_table(found: list[stops.Stop]) -> Table:
-    table = Table("limit and what stops it", "median ms", "longest ms")
+    table = Table("limit and the part that enforces it", "median ms", "longest ms")
     for stop in found:
         table.add_row(stop.label, f"{stop.median:.0f}", f"{stop.longest:.0f}")
     return table

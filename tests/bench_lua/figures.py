@@ -31,7 +31,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One figure beside what it has to be. `gate`: missing it fails the run."""
+    """One figure and its goal. `gate`: missing it fails the run."""
 
     name: str
     value: float

@@ -44,7 +44,7 @@ def whole_objects_carry_the_version_that_was_judged(asked: AuditRecord) -> str |
     body = asked.request() if asked.verb == "update" else None
     if not isinstance(body, dict) or body.get("metadata", {}).get("resourceVersion"):
         return None
-    return "it writes the object whatever it is by now"
+    return "it writes the object without its resource version"
 
 
 def patches_stay_within_our_fields(asked: AuditRecord) -> str | None:

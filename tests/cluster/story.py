@@ -211,7 +211,8 @@ class Story:
         if "replicas" in body["spec"]:
             body["spec"]["replicas"] = self.size
         if self.workload.group != "apps":
-            # As kubectl does it: kinds of CRDs are only replaced by whoever names the version that goes.
+            # As kubectl does it: the API server replaces an object of a CRD only if the request names its resource
+            # version.
             live = await self.client.get(path)
             body["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         return await self.client.replace(path, body)

@@ -48,7 +48,7 @@ async def test_the_demo_plays_to_its_end_and_every_check_holds(tmp_path: Path) -
 async def test_a_broken_restore_makes_the_demo_fail(tmp_path: Path) -> None:
     code, said = await play("--dir", str(tmp_path), "--sabotage", "restore")
     assert code == 1, said
-    assert re.findall(r"✗ (.*)", said) == ["exactly what it was: VirtualService nginx-vs"]
+    assert re.findall(r"✗ (.*)", said) == ["exactly as before: VirtualService nginx-vs"]
 
 
 async def test_a_kept_demo_can_be_gone_on_with_and_is_ended_by_stop(tmp_path: Path) -> None:

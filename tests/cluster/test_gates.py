@@ -407,7 +407,7 @@ def smoke(image: str = "smoke:1", *, seconds: int = 60, **spec: object) -> JsonO
 
 
 async def may_run_jobs(watched: Watched, story: Story) -> None:
-    """The administrator grants what docs/gates.md says."""
+    """The administrator grants the rights of docs/gates.md."""
     role = ROOT / "deploy/kustomize/job-gates/role.yaml"
     await watched.product.plane.kubectl(
         *("apply", "-n", story.app.namespace, "-f", str(role)), user="admin"

@@ -156,7 +156,7 @@ class Replay:
                 return await self._to_the_workload(Act("release", act.value))
             case "release":
                 template = manifests.deployment(self._app, act.value)["spec"]["template"]
-                # Who applies a manifest takes off what `kubectl rollout restart` wrote.
+                # Applying a manifest removes the annotation of `kubectl rollout restart`.
                 template["metadata"]["annotations"] = {RESTARTED: None}
                 changed: JsonObject = {"spec": {"template": template}}
             case "restart":
@@ -260,7 +260,7 @@ class Replay:
             nonlocal heard
             if change.key.namespace != self._app.namespace:
                 return False
-            # Watches of different kinds do not wait for each other: what somebody did may be told late.
+            # Watches of different kinds do not wait for each other: a person's change may be reported late.
             heard = heard or change.resource_version == since
             view.apply(change)
             return (

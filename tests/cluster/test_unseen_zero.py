@@ -73,7 +73,7 @@ async def goes_to_zero(story: Story) -> None:
 
 
 async def comes_back(story: Story) -> None:
-    """All pods are of what its own controller takes for the newest version, and they are ready."""
+    """All pods are of the version that the workload's controller considers newest, and they are ready."""
     size = story.app.replicas
     await story.scale(size)
     wanted = {STABLE_IMAGE: size, NEW_IMAGE: 1} if story.app.canary else {NEW_IMAGE: size}

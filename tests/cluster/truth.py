@@ -1,8 +1,8 @@
 """Compares the counts of pods in the status of a Rollout with the real pods.
 
-The status is computed from caches, and caches lag: its counts must have been true at some moment within the last
-`LAG` changes of the counted pods. Invariant: judged is what is told again, of a release that walks through its steps;
-before the first move and at the end the counts are those of the last step. It must do no I/O.
+The status is computed from caches, and caches lag: its counts must have been true at some moment within the last `LAG`
+changes of the counted pods. Invariant: counts are judged that a later status repeats, of a release that walks through
+its steps; before the first move and at the end the counts are those of the last step. It must do no I/O.
 """
 
 from collections import Counter, deque

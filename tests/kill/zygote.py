@@ -1,7 +1,7 @@
 """A process that has imported the controller, from which controllers are forked: a start after a kill costs no imports.
 
 Why it exists: a campaign starts a controller hundreds of times, and three quarters of a start were imports. Invariant:
-what is shared is code alone. Nothing of the controller has run before the fork; each controller has its own session,
+only code is shared. Nothing of the controller has run before the fork; each controller has its own session,
 its own log and its own random numbers, and dies with this process, as this one dies with the test that started it.
 
 As a program it reads one JSON line per controller from its standard input, and answers each with a process id.

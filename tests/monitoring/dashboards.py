@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring" / "grafana"
 RATE = "$__rate_interval"
-"""What Grafana puts the window of a rate in the place of."""
+"""The variable that Grafana replaces by the window of a rate."""
 Json = dict[str, Any]
 
 

@@ -1,6 +1,6 @@
 """A deliberate defect, as data: one small replacement in one source file, and the tests that have to notice.
 
-Its name says what it stands for. `tests` are below `tests`: files, or the one test of a file that is named to notice it
+Its name states the defect. `tests` are below `tests`: files, or the one test of a file that is named to notice it
 (`FILE::TEST`).
 """
 

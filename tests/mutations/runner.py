@@ -86,7 +86,7 @@ def _import_tests(mutations: Iterable[Mutation]) -> None:
 
 
 def _run(mutation: Mutation) -> dict[str, str]:
-    """Run the mutation's tests in this process: the test that failed first, and what pytest said."""
+    """Run the mutation's tests in this process: the test that failed first, and pytest's message."""
     known = _where_it_is_noticed(mutation)
     answer = _tried(mutation, [known]) if known else None
     if answer is not None and answer["caught"]:

@@ -17,7 +17,7 @@ from localcluster.node.plane import NodePlane
 SETTLE_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 NOT_CONNECTED = ("dial tcp", "dial udp", "Client.Timeout")
-"""What Go's client says when there is no connection."""
+"""The messages of Go's client when there is no connection."""
 OF_THE_API_SERVER = (500, 503)
 """Statuses that do not come from the requested address; all others are the pod's answer, or 502 if there was none."""
 

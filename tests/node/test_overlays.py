@@ -1,6 +1,6 @@
 """The components of the manifests on a real node, all at once: one namespace, chosen addresses, any user.
 
-What OpenShift's admission adds (a user and a group out of the namespace's range) a patch adds here.
+A patch adds the fields that OpenShift's admission adds (a user and a group of the namespace's range).
 """
 
 import json

@@ -109,7 +109,7 @@ async def test_a_drain_is_held_by_the_budget_and_the_release_goes_on_after_it(
     await release.paused_at(1)
     try:
         with pytest.raises(CommandFailed, match="global timeout reached"):
-            # The node is the only one: what replaces the first evicted pod has no place, so no second pod may go.
+            # There is only this node: the replacement of the first evicted pod has no place, so no second pod may go.
             await installed.kubectl(
                 *("drain", NODE, "--pod-selector=app=web", "--ignore-daemonsets", "--timeout=15s"),
             )

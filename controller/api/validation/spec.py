@@ -19,7 +19,7 @@ def validate_spec(spec: JsonObject, rules: Rules, lowest_traffic: int) -> Findin
 def _undecodable(spec: JsonObject, found: Findings) -> Findings:
     """The schema vouches for types, unless a v1alpha1 object carries v1beta1 parts in an annotation.
 
-    Of a share a rule says what to write instead: it is told once, in those words.
+    A malformed share has a rule that says what to write instead: it is reported once, in the words of that rule.
     """
     try:
         msgspec.json.decode(msgspec.json.encode(spec), type=RolloutSpec)

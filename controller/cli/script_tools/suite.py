@@ -28,7 +28,7 @@ from controller.domain.traffic.tree import Json, Tree, same
 from controller.scripts.lookup import Script
 
 AT_ONCE = max(2, 2 * (os.cpu_count() or 1))
-"""Steps that run at the same time: below what the worker queues."""
+"""Steps that run at the same time: fewer than the worker's queue holds."""
 ERROR = "error"
 """An expectation with only this key: the script refuses the step, with a message that contains the text."""
 

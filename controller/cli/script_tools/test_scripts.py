@@ -28,7 +28,9 @@ from controller.cli.terminal import say
 )
 @click.option("-k", "keyword", default="", metavar="TEXT", help="Only cases whose name has it.")
 @click.option("-w", "--watch", is_flag=True, help="Run again whenever a file changes.")
-@click.option("--update", "rewrite", is_flag=True, help="Rewrite what the cases expect.")
+@click.option(
+    "--update", "rewrite", is_flag=True, help="Rewrite the expected answers of the cases."
+)
 @click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="JUnit XML.")
 @click.option(
     "--min-coverage",

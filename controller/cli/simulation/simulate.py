@@ -53,7 +53,9 @@ from controller.simulation.play import play
     type=click.Path(exists=True, path_type=Path),
     help="A file or folder of manifests; may be given several times.",
 )
-@click.option("--from-cluster", is_flag=True, help="Read what no file has from the cluster.")
+@click.option(
+    "--from-cluster", is_flag=True, help="Read objects that are in no file from the cluster."
+)
 @click.option(
     "--controller-namespace",
     default="kruise-rollout",

@@ -135,7 +135,7 @@ def _without_limits(strategy: JsonObject) -> JsonObject:
 
 
 def _of_daemon_set(obj: JsonObject, own: JsonObject) -> JsonObject:
-    """The owner's type; a second change under the original wrote its own `OnDelete` over what it had kept.
+    """The owner's type; at a second change the original overwrote the kept type with its own `OnDelete`.
 
     Limits of a rolling update exist only if the owner's type was RollingUpdate.
     """

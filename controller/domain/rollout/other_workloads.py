@@ -2,7 +2,7 @@
 
 Why: a pinned Service selects one revision of one workload. If two Deployments are behind it, the pods of the other one
 get no requests until the release ends, and the remaining pods get all of them. Nothing else says so before the first
-alarm. Invariant: a warning only; the pin is what the routes need, and the owner may have wanted both workloads there.
+alarm. Invariant: a warning only; the routes need the pin, and the owner may have wanted both workloads there.
 """
 
 from collections.abc import Iterable

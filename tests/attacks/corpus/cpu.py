@@ -80,7 +80,7 @@ ATTACKS = (
            bounds=_ON_THE_WALL),
     Attack("on-the-wall-in-a-loop", "while true do end", _STOPPED, Layer.WALL_TIMER,
            says="time limit of 100 ms exceeded", bounds=_ON_THE_WALL),
-    # What the watchdog's message has more than the timer's tells the two apart.
+    # The watchdog's message is longer than the timer's, so that a test can tell which of the two stopped the script.
     Attack("timer-of-the-wall", _SLOW_PATTERN + " --", _STOPPED, Layer.WALL_TIMER,
            ends="time limit of 100 ms exceeded", bounds=_ON_THE_WALL, witness=True),
     Attack("watchdog", _SLOW_PATTERN, _STOPPED, Layer.WATCHDOG, without=broken(Layer.WALL_TIMER),

@@ -1,4 +1,4 @@
-"""Errors made to confuse, to flood or to fool whoever reads them, and objects that are none."""
+"""Errors made to confuse, to flood or to fool their reader, and error objects that are no errors."""
 
 from luaworker.layers import Layer
 from tests.attacks.attack import Attack, Bounds

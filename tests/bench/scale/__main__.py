@@ -27,7 +27,7 @@ from tests.bench.scale.soak import FLEETS
 
 
 @click.command(
-    help="Measure what few have on one machine; each scenario has a control plane of its own."
+    help="Measure sizes that need a large machine; each scenario has a control plane of its own."
 )
 @click.option("--only", multiple=True, type=click.Choice(list(ALL)), help="May be repeated.")
 @click.option("--small", is_flag=True, help="A tenth of the sizes; writes nothing.")

@@ -30,7 +30,7 @@ VERSIONS = ("v2", "v3", "v4")
 """The last one is taken back."""
 REPLICAS = 2
 WARM = 14
-"""Fleets whose samples are thrown away: pools, and what is remembered up to a number, have their size after them."""
+"""Fleets whose samples are thrown away: after them, pools and bounded caches have their full size."""
 TOLD = 6
 """Types of objects that are named."""
 KILOBYTE = 1e3

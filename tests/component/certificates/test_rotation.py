@@ -86,7 +86,7 @@ async def test_a_rotation_never_serves_what_is_not_trusted() -> None:
         step = plan_rotation(before, NAMES, True, now)
         steps.append(step)
         serving = await ensured(secrets, now)
-        # What clients trusted before this round still works, and after it the new set does.
+        # The authorities that clients trusted before this round still work, and after it the new set does.
         after = bundle_trusted(secrets)
         for authorities in (trusted, after):
             assert any(issued_by(serving, authority) for authority in authorities)

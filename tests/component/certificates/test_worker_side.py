@@ -1,4 +1,4 @@
-"""The certificates of the connection to the worker: of the present authority, whoever signed before."""
+"""The certificates of the connection to the worker are signed by the present authority, not by an earlier one."""
 
 from datetime import timedelta
 

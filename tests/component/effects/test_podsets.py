@@ -1,4 +1,4 @@
-"""A set of pods is moved by whoever looked at it as it is."""
+"""A set of pods is moved only by a pass that saw its present version."""
 
 import msgspec
 import pytest

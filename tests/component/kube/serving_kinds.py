@@ -51,7 +51,7 @@ class Kinds:
         return [path for path in self.paths if path.endswith("/lanes")]
 
     def serve(self, *versions: str) -> None:
-        """From now on these versions, and whoever watches another is thrown out; the CRD tells of it."""
+        """Serve these versions from now on, and end the watches of other versions; the CRD lists the served ones."""
         self.versions, self.declared = [*versions], True
         for news in self._news:
             news.set()

@@ -112,7 +112,7 @@ async def test_a_rotated_token_file_is_read_again_at_once_and_no_call_is_lost(
             accepted[0] = "two"
             before = len(server.requests)
             assert await storm(client, 50) == {"bytes": 50}
-            # one round of refusals at most, for what was under way when the token changed
+            # one round of refusals at most, for the requests in flight when the token changed
             assert len(server.requests) - before <= 100
 
 

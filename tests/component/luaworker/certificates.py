@@ -49,7 +49,7 @@ def write_pair(
     name: str,
     left: timedelta = HOUR,
 ) -> Path:
-    """A folder with a certificate and its authority; what was there before is replaced."""
+    """A folder with a certificate and its authority; earlier files are replaced."""
     folder.mkdir(exist_ok=True)
     key = ec.generate_private_key(ec.SECP256R1())
     pem = serialization.Encoding.PEM

@@ -1,6 +1,6 @@
 """An interpreter and the worker's files where any user can reach them, as in a container's image.
 
-Why: the virtual environment of whoever runs the tests may lie below a home directory that is closed to others.
+Why: the virtual environment of the tests may lie below a home directory that is closed to others.
 Hard links where the file system allows, so that this takes no space. Invariant: the original files are only read.
 """
 

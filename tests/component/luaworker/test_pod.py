@@ -79,7 +79,7 @@ async def test_loops_are_stopped_there(running: Worker) -> None:
 async def test_nobody_may_look_into_its_processes(running: Worker) -> None:
     await eventually(lambda: bool(children_of(running.zygote)), "spares")
     family = (running.pid, running.zygote, *children_of(running.zygote))
-    # The kernel gives the files of a process that is not dumpable to root, whoever the process runs as.
+    # The kernel makes root the owner of the /proc files of a process that is not dumpable, whatever its user is.
     assert {os.stat(f"/proc/{pid}/stat").st_uid for pid in family} == {0}
 
 

@@ -105,7 +105,7 @@ class Passes:
         self.awaited.append((key, right))
 
     def ask(self, key: Key, asked: Measure) -> None:
-        """Note what a gate wants measured."""
+        """Note the measurement that a gate asks for."""
         self.measures.append(asked)
 
     def forget(self, key: Key) -> None:

@@ -249,7 +249,9 @@ FIRST, SECOND = DeletePod(Key("shop", "web-1"), "u1"), DeletePod(Key("shop", "we
 
 
 class TwoActions(Passes):
-    """Every pass asks for the same two actions, and another message of the status; `first` is what the first says."""
+    """Every pass asks for the same two actions, and another message of the status; `first` is the answer of the first
+    action.
+    """
 
     def __init__(self, first: Outcome) -> None:
         self.first = first

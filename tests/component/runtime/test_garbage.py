@@ -25,9 +25,9 @@ async def start():
     assert 2 not in full, "all objects were gone through at the start"
     await asyncio.sleep(2)
     assert gc.get_threshold() == usual
-    assert gc.get_freeze_count() > 600_000, "what came at the start is looked at no more"
+    assert gc.get_freeze_count() > 600_000, "objects of the start are not scanned any more"
     more = [[number] for number in range(300_000)]
-    assert 2 in full, "a process that goes on looks through what came later"
+    assert 2 in full, "the process scans the objects that came later"
 
 start()
 """

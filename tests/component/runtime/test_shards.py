@@ -23,7 +23,7 @@ NAMESPACES = tuple(f"team-{number}" for number in range(12))
 
 
 class Leases:
-    """Those of one cluster; versions of a Lease are known to whoever reads it."""
+    """The Leases of one cluster; a reader of a Lease knows its version."""
 
     def __init__(self) -> None:
         self.common = MemoryLease()

@@ -1,4 +1,4 @@
-"""Reviews that whoever reaches the webhook's port may send: too large, and made up. Used by tests and by the bench."""
+"""Reviews that any client of the webhook's port may send: too large, or forged. Used by tests and by the bench."""
 
 import asyncio
 import io

@@ -46,7 +46,7 @@ BAD: dict[str, tuple[str, AuditRecord]] = {
         "no_right_is_missing",
         asked("list", "secrets", forbidden=True),
     ),
-    "a route that is written whatever it is by now": (
+    "a route that is written without its resource version": (
         "whole_objects_carry_the_version_that_was_judged",
         without_version(),
     ),

@@ -59,7 +59,7 @@ def test_bytes_that_are_no_http_are_a_line_and_no_error(stream: io.StringIO) -> 
     except BadHttpMessage:
         logging.getLogger("aiohttp.server").exception("Error handling request from %s", "10.0.0.1")
     (line,) = lines(stream)
-    assert (line["level"], line["msg"]) == ("info", "what was sent is no HTTP")
+    assert (line["level"], line["msg"]) == ("info", "a client sent bytes that are no HTTP request")
     assert "stack" not in line
 
 

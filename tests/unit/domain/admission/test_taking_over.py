@@ -36,7 +36,7 @@ def record_in(obj: JsonObject) -> JsonObject:
     [
         (
             {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 2}},
-            "OnDelete",  # written by the original over what it had kept
+            "OnDelete",  # the original overwrote the kept type
             {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}},
         ),
         ({"type": "OnDelete"}, "OnDelete", {"type": "OnDelete"}),
