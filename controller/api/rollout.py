@@ -379,6 +379,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     worked_since: datetime | None = None
     """From when a deadline counts, where people held the work up after it began."""
     workload_uid: str = ""
+    template_of: str = ""
+    """UID of the workload that `template` is of, if there was no release of it yet."""
     stable_template: str = ""
     """Hash of the template that ran before."""
     kept_template: str = ""

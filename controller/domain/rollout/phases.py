@@ -249,8 +249,27 @@ def _healthy(context: ReleaseContext, status: RolloutStatus) -> Transition:
     left = without_a_release(context, status) or left_at_rest(context, status)
     if left is not None:
         return left
+    if _is_about_another_workload(context, status):
+        status = _without_past(status)
     status, notes = _changed_unfrozen(context, status)
     return Stop(_at_rest(context, status), notes=notes)
+
+
+def _is_about_another_workload(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The Rollout names another workload now, or the workload was deleted and created again."""
+    ours = moonshift_status(status)
+    known = ours.template_of or ours.workload_uid
+    return bool(known) and known != context.meta.uid
+
+
+def _without_past(status: RolloutStatus) -> RolloutStatus:
+    """The status of a Rollout without a release so far: another workload's template is no change of this one's."""
+    ours = moonshift_status(status)
+    kept = MoonshiftStatus(config=ours.config, failed_template=ours.failed_template)
+    return structs.replace(
+        without_condition(without_condition(status, "Progressing"), "Succeeded").with_release(None),
+        moonshift=kept,
+    )
 
 
 def _changed_unfrozen(
@@ -290,7 +309,9 @@ def _at_rest(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
             moonshift=MoonshiftStatus(
                 state=StepState.COMPLETED,
                 template=context.template_hash,
+                template_of=context.meta.uid,
                 config=moonshift_status(status).config,
+                failed_template=moonshift_status(status).failed_template,
             ),
         )
     return with_canary(

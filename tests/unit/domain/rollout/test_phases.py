@@ -10,6 +10,7 @@ from controller.api.networking import ServiceSpec
 from controller.api.rollout import (
     BlueGreenStrategy,
     CanaryStrategy,
+    MoonshiftStatus,
     Phase,
     Rollout,
     RolloutStatus,
@@ -128,6 +129,30 @@ def test_a_change_before_the_workload_was_labelled_is_reported_once() -> None:
     world.rest()
     assert decided(world).notes == ()
     assert status_of(world).phase == Phase.HEALTHY
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_the_template_of_another_workload_is_no_change(released: bool) -> None:
+    """The Rollout names another workload now, or its workload was deleted and created again."""
+    world = started() if released else make_world()
+    for _ in range(2 if released else 0):
+        approve(world)
+    workload = world.cluster.deployments[KEY]
+    world.cluster.deployments.remove(KEY)
+    world.cluster.deployments.put(
+        structs.replace(
+            workload,
+            metadata=structs.replace(workload.metadata, uid="another"),
+            spec=structs.replace(workload.spec, template=template("v7")),
+        )
+    )
+    decision = decided(world)
+    assert decision.notes == ()
+    assert decision.status.phase == Phase.HEALTHY
+    assert condition(decision.status, "Succeeded") is None
+    ours = decision.status.moonshift
+    assert isinstance(ours, MoonshiftStatus)
+    assert (ours.template_of, ours.workload_uid, ours.visits) == ("another", "", ())
 
 
 def test_between_releases_clients_find_a_finished_sub_status() -> None:
