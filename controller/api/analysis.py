@@ -233,7 +233,7 @@ class Reading(StrEnum):
 
 
 class ReadingSeen(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One of the last measurements. Numbers that JSON cannot say are texts: `NaN`, `+Inf`."""
+    """One of the last measurements. Numbers that JSON cannot express are texts: `NaN`, `+Inf`."""
 
     at: datetime | None = None
     reading: str = ""

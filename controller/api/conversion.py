@@ -19,7 +19,7 @@ from controller.api.v1alpha1 import CARRIERS, downgraded, upgraded
 
 
 class Unconvertible(msgspec.Struct, frozen=True):
-    """An object cannot be said in the other version; `message` says why."""
+    """An object cannot be expressed in the other version; `message` says why."""
 
     message: str
 

@@ -27,7 +27,7 @@ function ingresses.canary_annotations(obj, kind, prefix, headers)
     annotations[prefix .. "canary"] = "true"
     if obj.weight ~= "-1" then
         if obj.canaryWeight ~= nil and obj.canaryWeight ~= math.floor(obj.canaryWeight) then
-            error("no " .. kind .. " can say " .. obj.weight .. " %: its weight is a whole number")
+            error("no " .. kind .. " can express " .. obj.weight .. " %: its weight is a whole number")
         end
         annotations[prefix .. "canary-weight"] = obj.weight
     end

@@ -46,7 +46,7 @@ local function best_scale(step, most, total, sum)
         scales = {1, 100, 100 / sum, 10000 / sum}
     end
     if asked and sum * asked > most + 1e-9 then
-        error("with params.scale the weights would be more than " .. most .. ", which no " .. step.kind .. " can say")
+        error("with params.scale the weights would be more than " .. most .. ", which no " .. step.kind .. " can express")
     end
     for _, scale in ipairs(asked and {asked} or scales) do
         if asked or (sum * scale <= most + 1e-9 and says(step, scale, total, sum)) then
@@ -54,7 +54,7 @@ local function best_scale(step, most, total, sum)
         end
     end
     if not whole(step.weight) then
-        error("no " .. step.kind .. " can say " .. step.weight .. " % here: its weights are too small for parts of a percent")
+        error("no " .. step.kind .. " can express " .. step.weight .. " % here: its weights are too small for parts of a percent")
     end
     return 1
 end

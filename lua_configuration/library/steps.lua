@@ -34,7 +34,7 @@ end
 ---@param step moonshift.Step
 function steps.only_whole_percents(step)
     if step.weight ~= math.floor(step.weight) then
-        error("no " .. step.kind .. " can say " .. string.format("%.14g", step.weight) .. " %: its weight is a whole number")
+        error("no " .. step.kind .. " can express " .. string.format("%.14g", step.weight) .. " %: its weight is a whole number")
     end
 end
 

@@ -1,8 +1,8 @@
 """If the most specific rule wins, other Services keep all their requests.
 
 Rules here have conditions of any number and sort, some of them the step's own, so that copies outrank rules that came
-before their sources, and guards outrank other guards. Not drawn is what these kinds cannot say: one header compared in
-two ways at once, which the scripts refuse.
+before their sources, and guards outrank other guards. One case is not drawn, because these kinds cannot express it: one
+header compared in two ways at once, which the scripts refuse.
 """
 
 import itertools

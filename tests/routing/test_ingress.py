@@ -66,7 +66,7 @@ PROBES = [
 
 @dataclass(frozen=True)
 class Class:
-    """A class of Ingress: who answers, whether it has shares, which of the steps above it can say."""
+    """A class of Ingress: who answers, whether it has shares, which of the steps above it can express."""
 
     gateways: tuple[Gateway, ...]
     steps: frozenset[str] = frozenset()

@@ -271,13 +271,13 @@ async def test_the_share_is_what_the_step_asked_and_nobody_elses_changes(
         else:
             assert kept == others, request
         assert sum(after.values()) == sum(before.values())
-        # Where the sum is bound, a part of a very small weight may be less than the kind can say.
+        # Where the sum is bound, a part of a very small weight may be less than the kind can express.
         assert after.get(CANARY, 0) > 0 or asked <= family.off
         assert asked > 0 or CANARY not in after
 
 
 def sayable(kind: str) -> list[int]:
-    """The numbers of the steps that a kind can say; of every kind most."""
+    """The numbers of the steps that a kind can express; of every kind most."""
     can = parse_header(script_of(kind).read_text()).can or ()
     numbers = [number for number, (word, _) in enumerate(STEPS) if word in can]
     assert len(numbers) >= len(STEPS) - 2

@@ -14,7 +14,7 @@ _FNV_START, _FNV_PRIME, _32_BITS = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 
 
 def original_revision(template: bytes) -> str | None:
-    """Return the original's name of a pod template (raw JSON); None if the original's types cannot say all of it."""
+    """Return the original's name of a pod template (raw JSON); None if the original's types cannot hold all of it."""
     try:
         printed = go_print(msgspec.json.decode(template or b"{}"))
     except NotPrintable:

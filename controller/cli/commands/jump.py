@@ -1,6 +1,6 @@
 """`jump`: go to another step at once: forward, back, or to the present step again.
 
-Why not the original's mailbox (`nextStepIndex`): it cannot say "the step that follows", and a patch that comes late
+Why not the original's mailbox (`nextStepIndex`): it cannot express "the step that follows", and a patch that comes late
 jumps from wherever the release has got to. Invariant: the API server applies the wish only while the step that was
 seen is still the present one.
 """

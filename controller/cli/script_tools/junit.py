@@ -8,7 +8,7 @@ from pathlib import Path
 
 from controller.cli.script_tools.suite import Report
 
-# XML 1.0 cannot say these, not even escaped.
+# XML 1.0 cannot express these, not even escaped.
 _UNSAYABLE = {code: "?" for code in range(32) if code not in (9, 10, 13)}
 
 

@@ -1,7 +1,8 @@
 """Values as Lua source, for `convert`.
 
-Invariant: the text is valid Lua 5.1 for every value JSON can say, keys included, and evaluates to the table a script
-gets in the worker: nulls are absent, in arrays as in objects. Keys come sorted, so that equal values have equal texts.
+Invariant: the text is valid Lua 5.1 for every value JSON can express, keys included, and evaluates to the table a
+script gets in the worker: nulls are absent, in arrays as in objects. Keys come sorted, so that equal values have equal
+texts.
 """
 
 import re

@@ -119,7 +119,7 @@ def read_documents(text: str) -> list[Json]:
     except yaml.YAMLError as problem:
         raise ValueError(f"not YAML: {' '.join(str(problem).split())}") from problem
     except (TypeError, RecursionError) as problem:
-        raise ValueError(f"not data that JSON can say: {problem}") from problem
+        raise ValueError(f"not data that JSON can express: {problem}") from problem
 
 
 def read_yaml(text: str) -> Json:

@@ -64,7 +64,7 @@ class Reference(Value, frozen=True):
 
 
 class PartlySaid(Value, frozen=True):
-    """A gateway object that can say some alternatives of a step, and which these are."""
+    """A gateway object that can express some alternatives of a step, and which these are."""
 
     reference: Reference
     matches: tuple[HttpRouteMatch, ...]
@@ -73,8 +73,8 @@ class PartlySaid(Value, frozen=True):
 class RoutePlan(Value, frozen=True):
     """The content of all gateway objects of a Rollout during one step.
 
-    `weight` is the share of the new revision in percent, None when the step names matches only. `identity` is given
-    by the planner: equal identities mean that nothing has to be written. `left_out` are the references that cannot say
+    `weight` is the share of the new revision in percent, None when the step names matches only. `identity` is given by
+    the planner: equal identities mean that nothing has to be written. `left_out` are the references that cannot express
     any of the plan's matches: they send everything to the stable revision. Those of `partly` say these alternatives
     only: all other requests that come through them go to the stable revision.
     """

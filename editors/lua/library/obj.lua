@@ -93,7 +93,7 @@ obj = nil
 ---@field null userdata a null that is written, where nil would leave the key out
 json = {}
 
----A value as JSON text; nil and a message where it cannot be said.
+---A value as JSON text; nil and a message where it has no JSON form.
 ---@param value any
 ---@return string? text
 ---@return string? problem

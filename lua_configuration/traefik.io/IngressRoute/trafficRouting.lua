@@ -3,7 +3,7 @@
 --@use steps, tables, backends, weights, conditions, routes
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
--- the new revision alone, before them. A rule is a text that can say "or"; its length is its priority unless it has one, so
+-- the new revision alone, before them. A rule is a text that may contain "or"; its length is its priority unless it has one, so
 -- a copy always gets its source's and one more: by length it would win over longer paths of other Services.
 --
 -- obj.params.scale: multiply the weights of divided routes by this much.

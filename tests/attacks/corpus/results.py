@@ -1,4 +1,4 @@
-"""Results that JSON cannot say, that lie about their size, or that try to run code while they are written."""
+"""Results that JSON cannot express, that lie about their size, or that try to run code while they are written."""
 
 from luaworker.layers import Layer
 from tests.attacks.attack import MEGABYTE, Attack, Bounds, broken

@@ -210,7 +210,7 @@ def test_parameters_go_with_every_form_of_reference(tmp_path: Path, form: str) -
     found = simulate(tmp_path, plan, workload(), SERVICE, ROUTE, INGRESS, form="json")
     if form == "ingress":
         assert found.exit_code == 1
-        assert "more than 999, which no Ingress can say" in found.output
+        assert "more than 999, which no Ingress can express" in found.output
     else:
         assert found.exit_code == 0
         assert "9500" in found.output

@@ -103,7 +103,7 @@ async def test_parts_of_a_percent_where_weights_are_given_so(script_worker: Work
         pytest.param(SPEC, {"weight": 20, "stableService": "shop"},
                      "no rule of this Ingress points at Service shop", id="elsewhere"),
         pytest.param(SPEC, {"weight": 0.5},
-                     "no Ingress can say 0.5 % here: its weights are too small for parts of a percent", id="parts"),
+                     "no Ingress can express 0.5 % here: its weights are too small for parts of a percent", id="parts"),
     ],
 )  # fmt: skip
 async def test_inexpressible_steps_are_refused(

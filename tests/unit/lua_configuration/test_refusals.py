@@ -317,4 +317,7 @@ async def test_parts_of_a_percent_are_refused_where_weights_are_small(
 ) -> None:
     text = await refused(script_worker, kind, ORIGINALS[kind], 0.5)
     name = kind.rpartition("/")[2]
-    assert text == f"no {name} can say 0.5 % here: its weights are too small for parts of a percent"
+    assert (
+        text
+        == f"no {name} can express 0.5 % here: its weights are too small for parts of a percent"
+    )

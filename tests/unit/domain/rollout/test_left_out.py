@@ -38,7 +38,7 @@ INGRESS = b'{"spec":{"defaultBackend":{"service":{"name":"web","port":{"number":
 
 
 def released(virtual_service: set[str], ingress: set[str], first: Step = BY_PATH) -> World:
-    """A release by matches, then by weight, through a VirtualService and an Ingress that can say these words."""
+    """A release by matches, then by weight, through a VirtualService and an Ingress that can express these words."""
     entry = structs.replace(make_routing("web", VIRTUAL_SERVICE), ingress=IngressRef(name="web"))
     steps = (first, make_step("50%", "50%"))
     strategy = CanaryStrategy(steps=steps, traffic_routings=(entry,))
