@@ -15,7 +15,7 @@ TICK_SECONDS = 0.1
 
 
 class MetricPage:
-    """Requests by who answered and code: so many a tick, this share of them errors."""
+    """Requests by answering pod and code: their number for each tick, and the share of errors among them."""
 
     def __init__(self, label: str) -> None:
         self._label = label

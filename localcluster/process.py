@@ -27,7 +27,7 @@ ReadyCheck = Callable[[], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run: `tied` programs die with the starter, others live in a session of their own.
+    """A program to run: `tied` programs die with the starter, others live in a session of their own.
 
     `environment` comes on top of the starter's.
     """

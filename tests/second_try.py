@@ -2,7 +2,7 @@
 
 Why it exists: ten thousand tests, hundreds of them on real control planes, share two cores with the neighbours of the
 machine. One test that met a busy moment must not hide that all others passed. A defect fails twice. A test that passes
-at its second try is named as unsteady at the end, because it tells of a race in the test or in the product.
+at its second try is named as unsteady at the end, because it shows a race in the test or in the product.
 
 Invariants: no test is left out; every first failure is printed whole before the second try; many failures, a broken
 collection and an interrupted run are not tried again. It must not run tests of its own choice.

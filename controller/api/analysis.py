@@ -76,8 +76,8 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
 class PrometheusQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A PromQL query, asked of a server of the Prometheus HTTP API.
 
-    Without `address` the controller's own default is asked. `samples` is a query for how many requests the value stands
-    on; `minSamples` of the metric needs it. The Secret of `auth` may hold `token`; or `username` and `password`; or
+    Without `address` the controller's own default is asked. `samples` is a query for the number of requests behind the
+    value; `minSamples` of the metric needs it. The Secret of `auth` may hold `token`; or `username` and `password`; or
     `clientID`, `clientSecret` and `tokenURL`; and `ca.crt`.
     """
 

@@ -234,7 +234,7 @@ class Strategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def plan(self) -> CanaryStrategy | None:
-        """Whichever is given; blue-green has no field that canary has not, and every one of them counts."""
+        """The style that is given; canary has every field of blue-green, and each field that is given counts."""
         given = self.blue_green
         if given is None or self.canary is not None:
             return self.canary

@@ -86,7 +86,7 @@ class App:
         self._prepare: Callable[[], None] = lambda: None
 
     def before_first_passes(self, prepare: Callable[[], None]) -> None:
-        """`prepare` is called when it is known how every cache stands, and when the Lease was taken."""
+        """`prepare` is called when the state of every cache is known, and when the Lease was taken."""
 
         def first() -> None:
             prepare()

@@ -130,7 +130,7 @@ def _rollout_of(found: ConfigObject) -> Iterable[str]:
 def _teller(
     kind: ConfigKind, changed: Changed
 ) -> Callable[[ConfigObject | None, ConfigObject | None], None]:
-    """Tells of an object that says something else; most changes of a ConfigMap of a cluster are none."""
+    """Reports an object whose content changed; most changes of a cluster's ConfigMaps leave the content as it is."""
 
     def heard(old: ConfigObject | None, new: ConfigObject | None) -> None:
         if old is not None and new is not None and _alike(old, new):

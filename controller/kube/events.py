@@ -147,7 +147,7 @@ class EventRecorder:
         self._number -= len(self._known.pop((resource.name, key), ()))
 
     def _remember(self, about: _About) -> None:
-        """Somebody tells of an object now; notes that were held do not, for it may be gone since."""
+        """A note about an object arrives now; held notes do not count, because their object may be gone by now."""
         self._known.setdefault(about, {})
         self._known.move_to_end(about)
 

@@ -16,7 +16,7 @@ class ShutdownDelay:
     """A part of the process that delays the end of the parts that were started before it."""
 
     def __init__(self, delay: float) -> None:
-        """`delay` in seconds; 0 if nobody is told of the end (a process on one machine)."""
+        """`delay` in seconds; 0 if nobody learns of the end (a process on one machine)."""
         self._delay = delay
         self._stop: asyncio.Event | None = None
 

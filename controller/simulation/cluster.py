@@ -37,7 +37,7 @@ AT_ONCE = 200
 TURNS_TIME = timedelta(seconds=1)
 """The virtual time of this number of turns."""
 HOPELESS = 100
-"""After so many turns in a row without a change, only refused work is left, which is tried again later."""
+"""After this number of turns in a row without a change, only refused work is left, which is tried again later."""
 
 
 class NoRest(Exception):

@@ -2,12 +2,11 @@
 
 Invariant: the port listens only with a certificate. A replica that cannot get a certificate, or cannot publish its
 authority and its user name, is not ready, says why and tries again, and never ends the process. A replica that has done
-both is ready when its port listens, whatever of the cluster it has read, and stays ready while the API server is away.
-At rest there is no request to
-the API server: certificates are renewed months before they end, so a check every few hours is enough, and another one
-at once when somebody changes the Secret or the webhook configurations. If somebody (for example another installation)
-changes them again and again, they are corrected `HEALINGS` times in `HEALING_TIME`; then only our user name is
-corrected at once, and all else at the next check.
+both is ready when its port listens, even without full caches, and stays ready while the API server is away. At rest
+there is no request to the API server: certificates are renewed months before they end, so a check every few hours is
+enough, and another one at once when somebody changes the Secret or the webhook configurations. If somebody (for example
+another installation) changes them again and again, they are corrected `HEALINGS` times in `HEALING_TIME`; then only our
+user name is corrected at once, and all else at the next check.
 """
 
 import asyncio

@@ -54,7 +54,7 @@ LOG_LINES = 30
 @click.option(
     "--requests",
     default=0,
-    help="Release them again until so many requests were sent in all; once if not said.",
+    help="Release them again until this number of requests was sent in all; without it, once.",
 )
 @click.option("--rate", default=300.0, show_default=True, help="Requests per second and release.")
 @click.option(

@@ -82,7 +82,7 @@ def kubelet(group: str) -> str:
             "resolvConf": "/dev/null",
             "podLogsDir": "/var/log/pods",
             "volumePluginDir": "/run/kubelet-plugins",
-            # What the machine's disk and memory hold is not the node's.
+            # The content of the machine's disk and memory is not the node's.
             "evictionHard": {
                 "memory.available": "50Mi",
                 "nodefs.available": "1%",

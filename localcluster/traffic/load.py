@@ -70,7 +70,7 @@ class Load:
                 task.add_done_callback(self._in_flight.discard)
                 sent += 1
             if due > self._rate:
-                # A second behind: the machine is busy. What was not sent is given up, not sent in a burst.
+                # A second behind: the machine is busy. The missing requests are given up, not sent in a burst.
                 sent, since = 0, time.monotonic()
             await asyncio.sleep(TICK_SECONDS)
 

@@ -44,7 +44,7 @@ def endpoints_of(slices: Sequence[JsonObject]) -> dict[str, Endpoints]:
 
 
 class Reading:
-    """What Traefik says it goes by, read with the endpoints of one namespace."""
+    """The configuration in force, as Traefik reports it, read with the endpoints of one namespace."""
 
     def __init__(
         self, configuration: JsonObject, namespace: str, endpoints: Mapping[str, Endpoints]

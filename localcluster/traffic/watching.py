@@ -1,7 +1,7 @@
 """Follows one kind for a program that needs its newest state and may hear of it twice.
 
 Why it exists: the pods' server lives in a process of its own and keeps no history. Invariant: after an interruption
-all present objects are told again; objects that vanished meanwhile are told as deleted. It must not write.
+all present objects are reported again; objects that vanished meanwhile are reported as deleted. It must not write.
 """
 
 import asyncio

@@ -33,7 +33,7 @@ class Run:
     controller: ResourceUse
     worker: ResourceUse
     plane_seconds: float
-    """CPU of the control plane itself: what no controller can do anything about."""
+    """CPU of the control plane itself, which no controller can reduce."""
     others_percent: float
     """How much of the machine was used by others meanwhile."""
     peak_bytes: int

@@ -58,7 +58,7 @@ def contradictions(rollout: JsonObject) -> Iterator[str]:
     """Everything that cannot be true at the same time, in one status."""
     said, phase = conditions_of(rollout), str(_status(rollout).get("phase") or "")
     if len(said) != len(_status(rollout)["conditions"]):
-        yield "a condition is told twice"
+        yield "the status has a condition twice"
     yield from _of_kstatus(said, phase)
     yield from _of_the_release(said, phase)
 
@@ -90,7 +90,7 @@ def _of_the_release(said: Conditions, phase: str) -> Iterator[str]:
     if phase == "Progressing" and not under_way:
         yield "the phase is Progressing, the condition is not True"
     if phase == "Progressing" and "Succeeded" in said:
-        yield "a release is under way, and Succeeded is told already"
+        yield "a release is under way, and the status already has Succeeded"
 
 
 def _is_true(condition: JsonObject) -> bool:
@@ -102,7 +102,7 @@ def behind(rollout: JsonObject) -> str | None:
     status, generation = _status(rollout), rollout["metadata"].get("generation")
     if status.get("phase") not in IDLE or status.get("observedGeneration") == generation:
         return None
-    return f"generation {status.get('observedGeneration')} is told at rest, it is {generation}"
+    return f"generation {status.get('observedGeneration')} is shown at rest, the object has {generation}"
 
 
 def _unlike_the_one_before(before: JsonObject, now: JsonObject) -> Iterator[str]:

@@ -90,7 +90,7 @@ class SelfHeal:
         self._task: asyncio.Task[None] | None = None
 
     def commit(self, key: Key, body: JsonObject, since: int = 0) -> None:
-        """Write a manifest to Git, under `held`; revisions of the object before `since` are not held against it."""
+        """Write a manifest to Git, under `held`; revisions of the object before `since` do not count."""
         self.wanted[key] = tracked(body)
         self._seen[key] = max(since - 1, self._seen.get(key, 0))
 

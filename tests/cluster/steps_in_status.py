@@ -26,14 +26,16 @@ class StepsInOrder:
         self._told = ("", 0)
         """The last revision and step in the status; step 0 if the present one is not known."""
         self._earlier: set[str] = set()
-        """Revisions told of before the release under way."""
+        """Revisions that the status showed before the release under way."""
         self._approved = 0
         self._image = ""
 
     def look(
         self, told: tuple[str, int] | None, image: str, approved: int, *, stable: bool
     ) -> str | None:
-        """Judge the step that is told now. `approved` is the step a person let the release come to, of this image."""
+        """Judge the step that the status shows now. `approved` is the step a person let the release come to, of this
+        image.
+        """
         if image != self._image or stable:
             self._earlier.add(self._told[0])
             self._told = ("", 0)

@@ -1,4 +1,4 @@
-"""Releases of Deployments on a real control plane, each held against every invariant at every revision.
+"""Releases of Deployments on a real control plane, each checked against every invariant at every revision.
 
 The scenarios of a run go on at the same time; the first test waits for all of them.
 """

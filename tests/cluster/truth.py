@@ -101,7 +101,7 @@ class StatusIsTrue:
             return None
         now = self._moments[-1]
         found = f"{now.ready.get(told.hash, 0)}/{now.pods.get(told.hash, 0)}"
-        return f"{told.ready}/{told.pods} pods of {told.hash} are told at rest, there are {found}"
+        return f"{told.ready}/{told.pods} pods of {told.hash} are shown at rest, there are {found}"
 
     def _miscounted(self, told: PodCounts) -> str | None:
         if not told.hash:
@@ -109,7 +109,7 @@ class StatusIsTrue:
         if any(self._was(told, moment) for moment in self._moments):
             return None
         seen = [f"{m.ready.get(told.hash, 0)}/{m.pods.get(told.hash, 0)}" for m in self._moments]
-        return f"{told.ready}/{told.pods} pods of {told.hash} are told, there were {seen}"
+        return f"{told.ready}/{told.pods} pods of {told.hash} are shown, there were {seen}"
 
     def _was(self, told: PodCounts, moment: Moment) -> bool:
         """The pods of this moment are those of the status, which may count fewer ready pods than there are."""
@@ -125,7 +125,7 @@ class StatusIsTrue:
         if not planned or any(_enough(told, moment) for moment in planned):
             return None
         found = [f"{m.ready.get(told.hash, 0)} of {m.wanted[told.step - 1]}" for m in planned]
-        return f"{told.state} of step {told.step} is told, ready were {found}"
+        return f"{told.state} of step {told.step} is shown, ready were {found}"
 
     def _moment(self, view: View, rollout: JsonObject | None) -> Moment:
         pods, able = Counter[str](), Counter[str]()

@@ -30,7 +30,7 @@ class Destination:
 
 
 def deleting(obj: JsonObject) -> bool:
-    """It was told to go."""
+    """Its deletion was requested."""
     return "deletionTimestamp" in obj["metadata"]
 
 

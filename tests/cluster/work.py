@@ -1,4 +1,4 @@
-"""The requests of a release under faults, held against those of the same release without one.
+"""The requests of a release under faults, compared with those of the same release without one.
 
 Why it exists: a controller that asks again and again reaches its end as well, and takes the API server from everybody
 else. Invariant: requests are counted where they leave the controller, so refused ones count; Events and renewals of the

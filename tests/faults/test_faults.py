@@ -27,7 +27,7 @@ ALL: tuple[Case, ...] = tuple((fault, style) for fault in FAULTS for style in ST
 
 
 class Trial:
-    """Cases over all lanes, each held against a release of its style without a fault."""
+    """Cases over all lanes, each compared with a release of its style without a fault."""
 
     def __init__(self, laboratory: Laboratory, title: str) -> None:
         self._laboratory = laboratory

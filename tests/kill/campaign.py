@@ -1,4 +1,4 @@
-"""Many interrupted releases at a time, each held against the golden one of its kind.
+"""Many interrupted releases at a time, each compared with the golden one of its kind.
 
 A *cell* is a style of release and a course of people's actions. One golden run per cell says which writes there are;
 a case is one of these writes, and a moment at it. Invariant: the end that all runs must have is learned from a run that

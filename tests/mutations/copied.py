@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.mutations.mutation import ROOT, Mutation, mutated_source, source_of
 
 BESIDE = ("protos", "lua_configuration", "controller")
-"""What a worker imports and reads besides itself."""
+"""Files that a worker imports and reads besides its own package."""
 
 
 def copied(mutation: Mutation) -> None:

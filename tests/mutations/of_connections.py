@@ -69,7 +69,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "component/kube/test_client.py::test_behind_a_fence_that_is_shut_nothing_is_written_and_everything_is_read",
         ),
         (
-            "a test of a JSON patch that fails is told as an invalid object",
+            "a failed test of a JSON patch is reported as an invalid object",
             "            if tested and refused.status == 422 and refused.message == _PATCH_REFUSED:\n",
             "            if not tested and refused.status == 422:\n",
             "component/kube/test_client.py::test_a_failed_test_of_a_json_patch_is_a_conflict",

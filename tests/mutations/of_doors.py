@@ -45,7 +45,7 @@ OF_DOORS: tuple[Mutation, ...] = (
     *named(
         "controller.webhook.admission",
         (
-            "a Rollout that no watch has told of holds nothing",
+            "a Rollout that no watch has shown yet holds nothing",
             "        return governing(new, await self._rollouts.latest(namespace))\n",
             "        return None\n",
             "component/webhook/test_server.py::test_a_rollout_that_no_watch_has_told_of_yet_holds_its_workload",

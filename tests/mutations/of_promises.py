@@ -30,7 +30,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
     *named(
         "controller.domain.rollout.other_workloads",
         (
-            "pods of another workload lose their requests and nobody is told",
+            "pods of another workload lose their requests without a warning",
             "        if number\n",
             "        if number < 0\n",
             "unit/domain/rollout/test_other_workloads.py::test_pods_of_another_workload_behind_a_pinned_service_are_warned_of_once",

@@ -58,7 +58,7 @@ OF_SCRIPTS = (
         5,
     ),
     ScriptMutation(
-        "of several alternatives the first is said",
+        "only the first of several alternatives is written",
         "library/precedence.lua",
         "ipairs(ours and wanted or {})",
         "ipairs(ours and {wanted[1]} or {})",

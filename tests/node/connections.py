@@ -1,6 +1,6 @@
 """The connections that pods try on the node, and whether each is reached.
 
-Invariant: "reached" means that the other side took the connection, whatever it answered; "refused" means that no
+Invariant: "reached" means that the other side took the connection, whatever the answer; "refused" means that no
 connection came about. Every wait has a bound, because an enforcer hears of objects by watches.
 """
 

@@ -100,7 +100,7 @@ async def test_a_killed_controller_comes_back_and_writes_go_on(
         await writes.reach(SETTLED)
         assert len(writes.refused) == before
     tell(capsys, f"a killed leader: {writes.summary()}")
-    # Nobody can say goodbye for a killed process: reviews that were under way, and those of the second in which the
+    # A killed process closes nothing: reviews that were under way, and those of the second in which the
     # kubelet finds out, are refused; all others are answered by the other replica.
     assert len(writes.refused) < writes.made / 4
 

@@ -1,7 +1,7 @@
 """The result of a run: a table of all specs, and whether all required specs passed.
 
-Invariant: pure but for `print`; a spec that passes although it is in the table of differences is told too, because the
-table of differences is then wrong. It must not run anything.
+Invariant: pure but for `print`; a spec that passes although it is in the table of differences is reported, too, because
+the table of differences is then wrong. It must not run anything.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Report:
         return tuple(o for o in self.outcomes if self.verdict(o) in (FAILED, STALE))
 
     def verdict(self, outcome: Outcome) -> str:
-        """Say in words how a spec stands."""
+        """The state of a spec in words."""
         if outcome.spec.place in self.differences:
             return STALE if outcome.passed else CHOSEN
         if not outcome.passed:

@@ -3,7 +3,7 @@
 Why a process each: a spec makes its own namespace and mostly waits, so many go side by side, and one that hangs or
 panics takes no other with it. Why a second attempt: several specs look once, at a moment that a busy machine misses.
 Invariant: specs that make the same object of the whole cluster run one after the other; every process ends before this
-one; an outcome that took two attempts is told as such. It must not judge which specs have to pass.
+one; an outcome that took two attempts is reported as such. It must not judge which specs have to pass.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Routing tables as owners write them, in every kind's own words.
 
-Invariant: one abstract table (rules by path prefix and, some, a header; backends with weights) is said by every family
-in its own way, so that what is claimed about one is claimed about all. Rendering invents nothing.
+Invariant: one abstract table (rules by path prefix and, some, a header; backends with weights) is written by every
+family in its own way, so that what is claimed about one is claimed about all. Rendering invents nothing.
 """
 
 from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ from tests.unit.lua_configuration.running import header, query, run
 
 TENANT, REGION = "x-tenant", "x-region"
 Condition = tuple[str, str, str]
-"""What is compared (header, header-regex or query), its name, the value."""
+"""The compared part (header, header-regex or query), its name, the value."""
 CONDITIONS: tuple[Condition, ...] = (
     ("header", TENANT, "acme"),
     ("header", TENANT, "other"),
@@ -251,7 +251,7 @@ async def test_only_requests_of_the_stable_service_change_their_target(
         try:
             before = without_nothing(simulate(original, request))
         except skipper.Undefined:
-            continue  # Whoever had it before had it by chance.
+            continue  # It had the request by chance before.
         meant = STABLE in before and any(is_meant(match, request) for match in matches)
         after = without_nothing(simulate(changed, request))
         assert after == ({CANARY: Fraction(1)} if meant else before), request

@@ -2,7 +2,7 @@
 
 Why it exists: a request may be lost in the moment between two writes, which only a controller that ends there shows.
 Invariant: webhooks are answered all the time, by an installed controller that never leads; the one that reconciles is
-ended again and again. Nothing is judged here: reports and counts of disturbances are told as JSON, a line each.
+ended again and again. Nothing is judged here: reports and counts of disturbances are printed as JSON, a line each.
 """
 
 import asyncio

@@ -81,7 +81,7 @@ class Row:
 
     @property
     def happens(self) -> str:
-        """What happens, in a sentence or two."""
+        """The event, in a sentence or two."""
         return " ".join(inspect.getdoc(self.scenario).split())  # type: ignore[union-attr] # a test sees to it
 
     @property

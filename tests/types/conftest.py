@@ -1,4 +1,4 @@
-"""The judge of types is built before the first test that asks it; where it cannot be, that is said loudly."""
+"""The judge of types is built before the first test that asks it; if it cannot be built, the run says so loudly."""
 
 import asyncio
 import os

@@ -83,4 +83,4 @@ ASKED = (
     "requestHeaderModifier",
     "stableService",
 )
-"""What of a script's input is written down."""
+"""The part of a script's input that is written down."""

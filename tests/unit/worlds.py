@@ -69,7 +69,7 @@ class World(SimulatedCluster):
         depth: int = 0,
         announces: bool = False,
     ) -> None:
-        """An owner's gateway object; `depth` and `announces` are said by its kind's script."""
+        """An owner's gateway object; `depth` and `announces` come from its kind's script."""
         self.scripts.depths[kind] = depth
         (self.scripts.announcing.add if announces else self.scripts.announcing.discard)(kind)
         body = msgspec.json.decode(raw, type=JsonObject)

@@ -32,7 +32,7 @@ def validate_v1alpha1(obj: JsonObject, rules: Rules) -> Findings:
     # With replicas given the original never looked at the weight; 0 means no traffic.
     for error in validate_spec(spec, rules, lowest_traffic=0):
         translated = _in_v1alpha1_words(error, canary)
-        # One mistake is told once: a weight stands for the replicas as well, where those are left out.
+        # One mistake is reported once: a weight stands for the replicas as well, where those are left out.
         if translated.path not in {known.path for known in found}:
             found.append(translated)
     return tuple(found)

@@ -44,7 +44,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
     is_flag=False,
     flag_value=1,
     metavar="[N]",
-    help="What the Nth release of the list changed; 1, the default, is the newest.",
+    help="Show the changes of the Nth release of the list; 1, the default, is the newest.",
 )
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options

@@ -68,7 +68,7 @@ def analysing(waited_for: str) -> str:
 
 
 def status_refused(message: str) -> Note:
-    """The status itself cannot say that it was refused."""
+    """A refused status cannot report its own refusal."""
     text = (
         f"the API server refuses to store the status of this Rollout, so it shows an earlier state, and the release "
         f"waits: {message}"

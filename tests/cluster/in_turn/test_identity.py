@@ -1,4 +1,4 @@
-"""Whatever user name the controller has, its own writes pass its webhooks; kubectl of the same user does not."""
+"""The controller's own writes pass its webhooks under every user name; kubectl of the same user does not."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -31,7 +31,7 @@ LOOK_SECONDS = 0.1
 
 @pytest.fixture(scope="module")
 async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Replicas]:
-    """Give two controllers that were told of a Secret that does not exist yet."""
+    """Give two controllers with a flag that names a Secret which does not exist yet."""
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     await ground.apply(yaml.safe_dump(space), server_side=True)
     await ground.kubectl("apply", "-f", str(ROLE))

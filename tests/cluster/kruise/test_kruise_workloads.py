@@ -1,4 +1,4 @@
-"""OpenKruise's workloads under its real manager: the same table of releases, held against the same invariants.
+"""OpenKruise's workloads under its real manager: the same table of releases, checked against the same invariants.
 
 In-place updates need a kubelet, which no plane has: every update here replaces pods.
 """

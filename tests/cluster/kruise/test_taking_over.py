@@ -163,7 +163,7 @@ async def is_foretold(story: Story) -> None:
 
 
 async def checked(story: Story) -> list[JsonObject]:
-    """What `takeover --check` prints for programs."""
+    """The output of `takeover --check` for programs."""
     words = ("takeover", "--check", "-n", story.app.namespace, "-o", "json")
     code, output = await moonshift(story.plane, *words)
     assert code == 0, output

@@ -1,4 +1,4 @@
-"""The controller's own writes pass its own webhooks, whoever it is; nobody else's do."""
+"""The controller's own writes pass its own webhooks, under any user name; nobody else's do."""
 
 from datetime import UTC, datetime
 

@@ -117,7 +117,7 @@ DAMAGES: dict[str, Callable[[Draw, str], str]] = {
     "a value is of another type": in_tree(_other_value),
     "a text is strange": in_tree(_strange_text),
     "a number is another one": in_tree(_other_number),
-    "a list is said twice": in_tree(_said_twice),
+    "a list is written twice": in_tree(_said_twice),
     "something stands where something else belongs": in_tree(_swapped),
     "a value stands one level too deep": in_tree(_wrapped),
     "an object is missing": in_tree(_object_missing),

@@ -38,7 +38,7 @@ def _tree(source: Path, target: Path) -> None:
 
 
 def _interpreter(folder: Path) -> Path:
-    """A copy that looks for its library beside itself, wherever the original looked."""
+    """A copy that looks for its library in its own folder, wherever the original looked."""
     original = Path(os.path.realpath(sys.executable))
     libraries = Path(sysconfig.get_config_var("LIBDIR"))
     data = original.read_bytes()

@@ -1,4 +1,4 @@
-"""A caller that stops listening: its script is not run on, and nothing is held against it."""
+"""A caller that stops listening: its script is not continued, and does not count as a failure."""
 
 import asyncio
 import os

@@ -127,9 +127,11 @@ def test_single_pods_are_waited_for_in_steps_and_while_the_workloads_own_pods_ar
         pytest.param(relevance.of_pod, PENDING, SCHEDULED, SOON, id="a pod is scheduled"),
         pytest.param(relevance.of_pod, PENDING, READY, PODS, id="a pod becomes ready"),
         pytest.param(relevance.of_pod, None, READY, PODS, id="a ready pod is listed"),
-        pytest.param(relevance.of_pod, READY, GOING, PODS, id="a ready pod is told to stop"),
+        pytest.param(
+            relevance.of_pod, READY, GOING, PODS, id="the deletion of a ready pod is requested"
+        ),
         pytest.param(relevance.of_pod, READY, LABELLED, PODS, id="a ready pod gets its label"),
-        pytest.param(relevance.of_pod, GOING, None, SOON, id="a pod that was told to stop is gone"),
+        pytest.param(relevance.of_pod, GOING, None, SOON, id="a pod under deletion is gone"),
         pytest.param(relevance.of_pod, READY, None, PODS, id="a ready pod is gone"),
         pytest.param(relevance.of_slice, None, slice_of(False), SOON, id="an address is announced"),
         pytest.param(

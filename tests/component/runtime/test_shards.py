@@ -60,7 +60,7 @@ class Line:
 
 
 class Process:
-    """One controller process, which works on whatever it holds."""
+    """One controller process, which works on the shards that it holds."""
 
     def __init__(self, leases: Leases, name: str, shards: int) -> None:
         self.name = name

@@ -132,7 +132,7 @@ STABLE_SET_GONE = Message(
     "Stalled StableRevisionGone",
     f"Deployment <namespace>/shop has no pod of the stable version any more: its ReplicaSet <name> was deleted; the "
     f"running version is {NEW_IMAGE} (<revision>). Go back with kubectl moonshift undo shop, or end the release with "
-    "the running version: kubectl moonshift promote shop; besides: <what else is said>",
+    "the running version: kubectl moonshift promote shop; besides: <further details>",
 )
 TROUBLES = (
     Trouble(

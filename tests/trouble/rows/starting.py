@@ -290,7 +290,7 @@ TROUBLES = (
                     Message(
                         "Stalled <reason>",
                         "step(1): of 1 new pods 0 made, 0 ready; <who> is forbidden: exceeded quota: "
-                        "pods, requested: pods=1, used: pods=3, limited: pods=3<what else is said>",
+                        "pods, requested: pods=1, used: pods=3, limited: pods=3<further details>",
                     ),
                 ),
                 ("kubectl delete resourcequota/pods",),

@@ -1,4 +1,4 @@
-"""Every field of the CRDs has an effect in every style, or its author is told that it has none."""
+"""Every field of the CRDs has an effect in every style, or its author gets a warning that it has none."""
 
 from collections.abc import Iterator
 from pathlib import Path

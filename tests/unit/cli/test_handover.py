@@ -1,4 +1,4 @@
-"""What `takeover --check` and `uninstall --check` say of each object, and the commands that they give."""
+"""The findings of `takeover --check` and `uninstall --check` about each object, and the commands that they give."""
 
 import json
 from typing import Any

@@ -41,7 +41,7 @@ def typed(view: RolloutView) -> list[str]:
 
 
 def every_reason() -> list[str]:
-    """Reasons that Stalled can have, as far as they are told apart anywhere."""
+    """Reasons that Stalled can have, as far as any code distinguishes them."""
     constants = {value for name, value in vars(reasons).items() if name.isupper()}
     known = {reason for reason in constants if stall_class(reason) is not StallClass.OTHER}
     return sorted(known)

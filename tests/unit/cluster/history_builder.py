@@ -100,7 +100,7 @@ class HistoryBuilder:
         return self.put(ROLLOUTS, "shop", body)
 
     def new_pod(self, name: str, *, ready: bool = True) -> "HistoryBuilder":
-        """A pod of the revision that the status tells of."""
+        """A pod of the revision in the status."""
         self.pod(name, NEW_IMAGE)
         pod = copy.deepcopy(self.changes.pop().object)
         pod["metadata"]["labels"]["pod-template-hash"] = "new"

@@ -86,7 +86,7 @@ def told_twice() -> JsonObject:
 
 
 def early() -> HistoryBuilder:
-    """A release that is told to have succeeded while it waits at its first step."""
+    """A release with the condition Succeeded while it waits at its first step."""
     history = at_rest().do("release", NEW_IMAGE).put(ROLLOUTS, "shop", rollout_at("Progressing", 1))
     return history.put(ROLLOUTS, "shop", rollout_at("Healthy", 2))
 
@@ -117,8 +117,8 @@ BAD: dict[str, Callable[[], HistoryBuilder]] = {
             with_generation(rollout_at("Healthy", 1, 1), 2),
         )
     ),
-    "a generation that there is not yet": lambda: history_of(rollout_at("Healthy", 1, 2)),
-    "a condition that is told twice": lambda: history_of(told_twice()),
+    "a generation that does not exist yet": lambda: history_of(rollout_at("Healthy", 1, 2)),
+    "a condition that is there twice": lambda: history_of(told_twice()),
     "Ready while a release is under way": (
         lambda: history_of(rollout_at("Progressing", 1, Ready=("True", "Progressing", "")))
     ),

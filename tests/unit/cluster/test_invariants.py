@@ -78,7 +78,7 @@ def test_a_status_that_follows_the_approved_steps_passes() -> None:
 
 
 BAD: dict[str, tuple[str, Callable[[], HistoryBuilder]]] = {
-    "a status that tells of a step that nobody approved": (
+    "a status that shows a step which nobody approved": (
         "StepsInOrder",
         lambda: at_step_1().status(1).status(2),
     ),

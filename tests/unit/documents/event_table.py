@@ -35,7 +35,7 @@ def sentences(module: Path) -> Sentences:
 
 
 def reasons_of_notes() -> dict[str, set[str]]:
-    """Names of reasons that notes are made of, with the types that they are told with."""
+    """Names of reasons in notes, with the types of their Events."""
     found: dict[str, set[str]] = {}
     for file in sorted((CODE / "domain").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -53,7 +53,7 @@ def _named(reason: ast.expr) -> Iterator[str]:
 
 
 def stalls() -> list[str]:
-    """Names of reasons of the condition Stalled: its beginning is told as a Warning."""
+    """Names of reasons of the condition Stalled: its beginning is reported as a Warning."""
     return [name for name, value in vars(reasons).items() if name.isupper() and value in TABLE]
 
 

@@ -33,7 +33,7 @@ def named(*sections: str) -> set[str]:
 
 
 def answer_of(row: Row) -> str:
-    """The word that says how it stands."""
+    """The word for its state."""
     return next((cell for cell in row.cells if cell in ANSWERS), "")
 
 

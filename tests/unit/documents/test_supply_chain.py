@@ -89,7 +89,7 @@ def test_the_workflow_signs_and_attests_and_has_no_right_too_many() -> None:
         "id-token": "write",
         "attestations": "write",
     }
-    # What a tag or a name says is never part of a shell's text.
+    # The text of a tag or a name is never part of a shell's text.
     assert "${{ github" not in COMMANDS
 
 

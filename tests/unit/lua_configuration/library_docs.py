@@ -38,7 +38,7 @@ class Function(msgspec.Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """What it does, as Markdown."""
+        """The description of a function, as Markdown."""
         return "\n".join(itertools.takewhile(lambda line: not line.startswith("@"), self.comment))
 
     @property

@@ -22,7 +22,7 @@ KNOWN = {
     ("domain/traffic/plan/traffic_plan.py", "networking.k8s.io"),
     ("domain/traffic/plan/traffic_plan.py", "nginx"),
     ("scripts/lookup.py", "nginx"),
-    # Whether one shared Service's revisions are told apart before a step is read from DestinationRules' subsets.
+    # DestinationRules' subsets show, before a step, whether one shared Service separates its revisions.
     ("domain/traffic/validation/services.py", "networking.istio.io"),
     # The original keeps nothing of an HTTPRoute, so its original is worked out when a release is taken over.
     ("domain/traffic/original/httproute.py", "gateway.networking.k8s.io"),

@@ -18,7 +18,7 @@ EXAMPLES = {"quick": 150, "thorough": 4500, "long": 5000}
 """By profile, which the environment variable MOONSHIFT_PROFILE names; only the long one differs from time to time."""
 PROFILE = os.environ.get("MOONSHIFT_PROFILE", "quick")
 FIND_ONLY = "MOONSHIFT_FIND_ONLY" in os.environ
-"""Stop at the first example that fails, and do not look for the smallest: who only asks whether there is one."""
+"""Stop at the first example that fails, and do not look for the smallest: for runs that only ask whether one exists."""
 MEANINGLESS = {"crash", "die_again_and_again", "we_run", "rest", "controllers_run", "time_passes"}
 """Rules that are no disturbance."""
 NEED_A_LOSS = {"make_rollout_again", "make_workload_again"}

@@ -161,7 +161,7 @@ def test_a_daemon_set_goes_on_with_pods_of_a_revision_before_the_stable_one() ->
 
 
 def test_a_clone_set_is_not_made_to_replace_its_current_revision_by_itself_for_ever() -> None:
-    """What OpenKruise calls its current revision, it makes again; the steps replace it."""
+    """OpenKruise creates the pods of its current revision again; the steps replace them."""
     release = Sets()
     release.begin(("CloneSet", "partition"), PLANS[0], True, 1, min_ready=0, turns=11)
     release.evict_a_pod(which=14)

@@ -273,7 +273,7 @@ def test_a_rollout_governs_by_kind_and_name() -> None:
     assert governing(obj, (under, other)) == other
 
 
-# --- a CloneSet beside itself -------------------------------------------------------------------
+# --- a blue-green CloneSet -----------------------------------------------------------------------
 
 CLONES = WorkloadKind.CLONE_SET
 HELD: JsonObject = {"partition": "100%", "maxSurge": 1, "maxUnavailable": 0}

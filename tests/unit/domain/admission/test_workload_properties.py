@@ -38,7 +38,7 @@ MANIFESTS = st.fixed_dictionaries(
     {"strategy": STRATEGIES, "progressDeadlineSeconds": st.sampled_from([600, 60, 1200])},
     optional={"minReadySeconds": st.integers(1, 30), "paused": st.just(False)},
 )
-"""What an owner writes; a value that the hold itself would have cannot be told from nothing written."""
+"""A value that an owner writes; a value that equals the hold's own cannot be distinguished from an absent one."""
 IMAGES = st.sampled_from(["v2", "v2", "v1", "v3"])
 
 

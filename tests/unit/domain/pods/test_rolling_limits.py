@@ -307,7 +307,7 @@ def test_every_plan_is_reached_within_the_owners_limits(
             if following == rolling_limits:
                 break
             assert following.surge <= max(limits.surge, rolling_limits.surge)
-            # What is given back was ready before, or is within maxUnavailable.
+            # The returned pods were ready before, or are within maxUnavailable.
             assert following.unavailable <= ready + limits.unavailable
             rolling_limits = following
         assert rolling_limits.new_pods == wanted

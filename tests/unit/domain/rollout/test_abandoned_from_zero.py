@@ -2,7 +2,8 @@
 stable.
 
 Why: from zero its own controller gives every pod to the newest ReplicaSet, paused or not. Emptied by us, an abandoned
-one is filled up again for ever while stable's wants no pod; and what nobody approved must not become the way back.
+ReplicaSet is filled up again for ever while the stable one wants no pod; and an unapproved revision must not become the
+way back.
 """
 
 import pytest

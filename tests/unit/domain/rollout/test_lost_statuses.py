@@ -29,7 +29,9 @@ ALL = ("20%", "50%", "100%")
 
 
 def approved_but_not_written(world: World, lives: int) -> list[str]:
-    """The step is approved, and so many processes act on it and die. Return what the status told of people's deeds."""
+    """The step is approved, and this number of processes act on it and die. Return the requests of people in the
+    status.
+    """
     goals = history(world, lambda: ours_of(world).goal or ours_of(world).lent)
     wait(world, 3)
     world.people.approve(KEY)

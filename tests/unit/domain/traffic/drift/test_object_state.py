@@ -108,7 +108,7 @@ def test_a_malformed_record_counts_as_no_record() -> None:
     assert read_state("\ud800") is None
 
 
-# --- how an object stands ---------------------------------------------------------------------------
+# --- the state of an object ---------------------------------------------------------------------------
 
 
 def test_an_object_nobody_uses_is_its_own_original() -> None:
