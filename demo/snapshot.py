@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from demo.place import NAMESPACE
-from demo.world import is_ready, name_of
+from demo.world import name_of
 from localcluster.api import ApiClient, JsonObject
 
 CORE = f"/api/v1/namespaces/{NAMESPACE}"
@@ -52,10 +52,6 @@ class Snapshot:
             for body in self.objects.values()
             for entry in body["metadata"].get("managedFields") or []
         }
-
-    def ready_pods(self) -> tuple[JsonObject, ...]:
-        """The pods that take requests."""
-        return tuple(filter(is_ready, self.pods))
 
 
 async def read_snapshot(client: ApiClient) -> Snapshot:

@@ -5,7 +5,6 @@ Why it exists: it is the one object other rooms hold. Invariant: it ends every p
 """
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -201,7 +200,3 @@ class Plane(Access):
     def resource_use(self) -> dict[str, ResourceUse]:
         """Return what each component uses."""
         return {name: component.resource_use() for name, component in self.components.items()}
-
-    def discard_logs(self) -> None:
-        """Remove everything that `shut_down` leaves, the folder included."""
-        shutil.rmtree(self.layout.directory, ignore_errors=True)

@@ -40,6 +40,19 @@ spec:
         labels:
           version: canary
 """
+ARTICLE_SCRIPT = """\
+--- Define a Lua script.
+local spec = obj.data.spec
+local canary = {}
+canary.labels = {}
+canary.name = "canary"
+for k, v in pairs(obj.patchPodMetadata.labels) do
+    canary.labels[k] = v
+end
+table.insert(spec.subsets, canary)
+return obj.data
+"""
+"""The script of the same article, for DestinationRules."""
 ROUTE_OF_THE_GATEWAY_API = """
 apiVersion: rollouts.kruise.io/v1alpha1
 kind: Rollout

@@ -253,7 +253,6 @@ def judge(
 
 # --- the end ------------------------------------------------------------------------------------
 
-OWN_PREFIXES = ("rollouts.kruise.io/", "moonshift.dev/")
 OTHERS_ANNOTATIONS = (
     "deployment.kubernetes.io/revision",
     "deprecated.daemonset.template.generation",

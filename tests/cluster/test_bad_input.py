@@ -15,6 +15,7 @@ import pytest
 from demo.stage import Product
 from localcluster.api import JsonObject
 from localcluster.record import Recorder
+from tests.articles import ARTICLE_SCRIPT
 from tests.cluster import invented, manifests
 from tests.cluster.invariants import owned
 from tests.cluster.kinds import (
@@ -65,19 +66,6 @@ BAD_SCRIPTS: dict[str, tuple[str, str]] = {
 """By invented kind: a script, and the expected message."""
 
 NAMESPACED = (*BAD_SCRIPTS, "Working", "Scriptless", "Late", "Vanishing")
-
-PUBLISHED_DESTINATION_RULE = """
---- Define a Lua script.
-local spec = obj.data.spec
-local canary = {}
-canary.labels = {}
-canary.name = "canary"
-for k, v in pairs(obj.patchPodMetadata.labels) do
-    canary.labels[k] = v
-end
-table.insert(spec.subsets, canary)
-return obj.data
-"""
 
 Scenario = Callable[[Story], Awaitable[None]]
 
@@ -376,7 +364,7 @@ async def mistakes(
     await invented.install(
         product.plane,
         invented.right(*NAMESPACED, "Wide"),
-        invented.scripts(texts, **{key: PUBLISHED_DESTINATION_RULE, UNREADABLE: "return obj.data"}),
+        invented.scripts(texts, **{key: ARTICLE_SCRIPT, UNREADABLE: "return obj.data"}),
         invented.crd("Wide", "Cluster"),
         *map(invented.crd, now),
     )

@@ -7,8 +7,6 @@ from aiohttp import web
 from tests.faults.proxy import Fault
 from tests.kill.proxy import cut
 
-DISCOVERY_SECONDS = 4.0
-
 
 class Refuses(Fault):
     """Every so manieth request is refused by a status, and not passed on; writes only, or every verb."""

@@ -12,7 +12,6 @@ from aiohttp import web
 
 from tests.faults.proxy import Fault
 
-PODS_AND_ROLLOUTS = ("/pods", "/rollouts", "/deployments", "/endpointslices")
 EXPIRED = {
     "type": "ERROR",
     "object": {

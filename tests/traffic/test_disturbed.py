@@ -4,17 +4,15 @@ A small share belongs to every run. The `full` one plays all scenarios with the 
 300 000 requests were sent.
 """
 
-import asyncio
-import os
 import sys
 
 import msgspec
 import pytest
 
-from demo.stage import ROOT
 from demo.traffic.report import Report, complaints
 from demo.traffic.scenarios import SCENARIOS as BY_VENDOR
 from localcluster.traffic.vendors import Vendor
+from tests.traffic.program import finished
 
 FULL_SECONDS = 5400
 MEASURED, MEASURED_SHORTLY = 60, 20
@@ -24,21 +22,9 @@ SCENARIOS = BY_VENDOR[Vendor.CONTOUR]
 
 async def disturbed(*options: str) -> tuple[list[Report], dict[str, int]]:
     """Play scenarios and return their reports, and how often each disturbance has happened."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.traffic.disturbed", *options),
-        cwd=ROOT,
-        env=os.environ,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        output, errors = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
-    assert process.returncode == 0, errors.decode()[-3000:]
-    *reports, counts = map(msgspec.json.decode, output.splitlines())
+    result = await finished(sys.executable, "-m", "tests.traffic.disturbed", *options)
+    assert result.code == 0, result.errors.decode()[-3000:]
+    *reports, counts = map(msgspec.json.decode, result.output.splitlines())
     happened: dict[str, int] = counts["disturbances"]
     print(f"\n{sum(r['requests'] for r in reports)} requests; {happened}")  # noqa: T201 - what was covered
     return [msgspec.convert(report, Report) for report in reports], happened

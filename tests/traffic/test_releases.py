@@ -4,18 +4,16 @@ All scenarios are played side by side, in a network of their own, by `python -m 
 Contour's belong to every run; Traefik's, and those that go on until 300 000 requests were sent, are `full`.
 """
 
-import asyncio
-import os
 import sys
 from collections import defaultdict
 
 import msgspec
 import pytest
 
-from demo.stage import ROOT
 from demo.traffic.report import Report, ShareSeen, complaints
 from demo.traffic.scenarios import MARKED, SCENARIOS
 from localcluster.traffic.vendors import Vendor
+from tests.traffic.program import finished
 
 MEASURED = 60
 """Rounds of ten requests over which a step is measured: 540 plain ones are within 8 points of 20 %."""
@@ -47,24 +45,12 @@ async def played(vendor: Vendor, *options: str) -> Played:
     command = [sys.executable, "-m", "demo.traffic", "--json", "--together", *options]
     command += ["--gateway", vendor.value]
     command += [word for one in SCENARIOS[vendor] for word in ("--scenario", one.name)]
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=ROOT,
-        env=os.environ,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        output, errors = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+    program = await finished(*command)
     result = Played()
-    for line in output.splitlines():
+    for line in program.output.splitlines():
         report = msgspec.json.decode(line, type=Report)
         result.reports[report.scenario].append(report)
-    result.trouble = errors.decode()[-3000:]
+    result.trouble = program.errors.decode()[-3000:]
     return result
 
 

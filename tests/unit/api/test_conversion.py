@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from controller.api.names import (
     V1ALPHA1,
     V1BETA1,
 )
+from tests.articles import ARTICLE
 
 
 def up(obj: JsonObject) -> JsonObject:
@@ -178,57 +180,8 @@ def test_conversion_leaves_its_argument_alone(obj: JsonObject) -> None:
 
 def article() -> JsonObject:
     """The manifest that the project's source article prints, indentation repaired."""
-    return {
-        "apiVersion": V1ALPHA1,
-        "kind": "Rollout",
-        "metadata": {"name": "rollouts-demo", "annotations": {ROLLING_STYLE: "canary"}},
-        "spec": {
-            "disabled": False,
-            "objectRef": {
-                "workloadRef": {
-                    "apiVersion": "apps/v1",
-                    "kind": "Deployment",
-                    "name": "nginx-deployment",
-                }
-            },
-            "strategy": {
-                "canary": {
-                    "steps": [
-                        {"weight": 20},
-                        {
-                            "replicas": 1,
-                            "matches": [
-                                {
-                                    "headers": [
-                                        {"type": "Exact", "name": "version", "value": "canary"}
-                                    ]
-                                }
-                            ],
-                        },
-                    ],
-                    "trafficRoutings": [
-                        {
-                            "service": "nginx-service",
-                            "createCanaryService": False,
-                            "networkRefs": [
-                                {
-                                    "apiVersion": "networking.istio.io/v1alpha3",
-                                    "kind": "VirtualService",
-                                    "name": "nginx-vs",
-                                },
-                                {
-                                    "apiVersion": "networking.istio.io/v1beta1",
-                                    "kind": "DestinationRule",
-                                    "name": "nginx-dr",
-                                },
-                            ],
-                        }
-                    ],
-                    "patchPodTemplateMetadata": {"labels": {"version": "canary"}},
-                }
-            },
-        },
-    }
+    found: JsonObject = yaml.safe_load(ARTICLE)
+    return found
 
 
 def test_the_articles_spellings_become_the_fields_they_mean() -> None:

@@ -1,63 +1,13 @@
 """The example is the article's."""
 
 import re
-from typing import Any
 
 import pytest
 import yaml
 
+from tests.articles import ARTICLE, ARTICLE_SCRIPT
 from tests.unit.demo.objects import EXAMPLE, manifests
 
-ARTICLE_ROLLOUT: dict[str, Any] = {
-    "apiVersion": "rollouts.kruise.io/v1alpha1",
-    "kind": "Rollout",
-    "metadata": {
-        "name": "rollouts-demo",
-        "annotations": {"rollouts.kruise.io/rolling-style": "canary"},
-    },
-    "spec": {
-        "disabled": False,
-        "objectRef": {
-            "workloadRef": {
-                "apiVersion": "apps/v1",
-                "kind": "Deployment",
-                "name": "nginx-deployment",
-            }
-        },
-        "strategy": {
-            "canary": {
-                "steps": [
-                    {"weight": 20},
-                    {
-                        "replicas": 1,
-                        "matches": [
-                            {"headers": [{"type": "Exact", "name": "version", "value": "canary"}]}
-                        ],
-                    },
-                ],
-                "trafficRoutings": [
-                    {
-                        "service": "nginx-service",
-                        "createCanaryService": False,
-                        "networkRefs": [
-                            {
-                                "apiVersion": "networking.istio.io/v1alpha3",
-                                "kind": "VirtualService",
-                                "name": "nginx-vs",
-                            },
-                            {
-                                "apiVersion": "networking.istio.io/v1beta1",
-                                "kind": "DestinationRule",
-                                "name": "nginx-dr",
-                            },
-                        ],
-                    }
-                ],
-                "patchPodTemplateMetadata": {"labels": {"version": "canary"}},
-            }
-        },
-    },
-}
 COMMANDS = [
     "kubectl apply -f app.yaml",
     "kubectl apply -f rollout.yaml",
@@ -65,22 +15,10 @@ COMMANDS = [
     "kubectl-kruise rollout approve rollout/rollouts-demo",
     "kubectl-kruise rollout approve rollout/rollouts-demo",
 ]
-ARTICLE_SCRIPT = """\
---- Define a Lua script.
-local spec = obj.data.spec
-local canary = {}
-canary.labels = {}
-canary.name = "canary"
-for k, v in pairs(obj.patchPodMetadata.labels) do
-    canary.labels[k] = v
-end
-table.insert(spec.subsets, canary)
-return obj.data
-"""
 
 
 def test_the_rollout_is_the_printed_one() -> None:
-    assert manifests("rollout.yaml") == [ARTICLE_ROLLOUT]
+    assert manifests("rollout.yaml") == [yaml.safe_load(ARTICLE)]
 
 
 def test_the_change_mounts_the_second_config_map_and_nothing_else() -> None:

@@ -1,12 +1,7 @@
 """The worker's Lua files in this very process: for tests of trusted text only."""
 
-from pathlib import Path
-
-import luaworker
 from luaworker.sandbox import Answer, CompiledFiles
 from luaworker.wire import Module
-
-LUA = Path(luaworker.__file__).parent / "lua"
 
 
 def run(
