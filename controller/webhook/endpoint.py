@@ -6,7 +6,8 @@ both is ready when its port listens, even without full caches, and stays ready w
 there is no request to the API server: certificates are renewed months before they end, so a check every few hours is
 enough, and another one at once when somebody changes the Secret or the webhook configurations. If somebody (for example
 another installation) changes them again and again, they are corrected `HEALINGS` times in `HEALING_TIME`; then only our
-user name is corrected at once, and all else at the next check.
+user name is corrected at once, and all else when that time is over. (All else was corrected at the next check, hours
+later: a program that had stopped left API servers without our authority, and they refused all changes of users.)
 """
 
 import asyncio
@@ -66,6 +67,8 @@ class Endpoint:
         self.listening = asyncio.Event()
         self._again = asyncio.Event()
         self._healed: deque[float] = deque()
+        self._owed = False
+        """A foreign change was not corrected, because there were too many of them."""
 
     @property
     def problem(self) -> str | None:
@@ -98,9 +101,11 @@ class Endpoint:
             self.listening.set()
             while True:
                 changed = await self._changed_within(self._patience(ready))
-                if changed and not self._may_heal():
+                if (changed or self._owed) and not self._may_heal():
+                    self._owed = True
                     await self._let_pass()
                     continue
+                self._owed = False
                 ready = await self._round()
                 await asyncio.sleep(HEARD.total_seconds())
                 await asyncio.to_thread(tls.reload)
@@ -109,7 +114,15 @@ class Endpoint:
         """The time until the next check if nothing changes."""
         if not ready:
             return LOOK_FOR_MISSING
-        return min(LOOK_AGAIN, max(SOONEST, self._keeper.due_within()))
+        due = min(LOOK_AGAIN, max(SOONEST, self._keeper.due_within()))
+        return min(due, self._until_healing()) if self._owed else due
+
+    def _until_healing(self) -> timedelta:
+        """The time until another foreign change may be corrected."""
+        if not self._healed:
+            return HEALING_TIME
+        past = timedelta(seconds=asyncio.get_running_loop().time() - self._healed[0])
+        return max(RETRY, HEALING_TIME - past)
 
     def _may_heal(self) -> bool:
         """Whether a foreign change is corrected at once; each yes counts towards the limit."""

@@ -143,6 +143,34 @@ async def test_an_authority_that_somebody_blanked_is_published_again_at_once(
     assert child(entry, "clientConfig").get("caBundle")
 
 
+async def test_the_last_change_of_a_rival_that_stopped_is_corrected_without_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_waiting(monkeypatch, "RETRY", "HEARD")
+    monkeypatch.setattr(endpoint_module, "HEALINGS", 1)
+    monkeypatch.setattr(endpoint_module, "HEALING_TIME", timedelta(seconds=1))
+    store = Configurations()
+    key = (MUTATING, MUTATING_CONFIGURATION)
+    async with asyncio.timeout(30), rounds(store, tmp_path) as endpoint:
+        await endpoint.certified.wait()
+        for _ in range(3):
+            blank: JsonObject = configuration(*key, "/mutate-apps-v1-deployment")
+            store.kept[key] = blank
+            store.writes.clear()
+            endpoint.look_again()
+            while MUTATING not in store.writes:  # noqa: ASYNC110 - bounded
+                await asyncio.sleep(0.01)
+        while not published(store):  # noqa: ASYNC110 - bounded
+            await asyncio.sleep(0.01)
+    assert published(store)
+
+
+def published(store: Configurations) -> bool:
+    """The webhooks have an authority."""
+    (entry,) = items(store.kept[MUTATING, MUTATING_CONFIGURATION], "webhooks")
+    return bool(child(entry, "clientConfig").get("caBundle"))
+
+
 async def test_a_rival_that_keeps_writing_gets_back_only_our_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
