@@ -46,7 +46,6 @@ class Outcome(msgspec.Struct, frozen=True):
 
 async def evaluate(
     engine: Engine,
-    subject: Subject,
     script: Script,
     case: Case,
     step: CaseStep,

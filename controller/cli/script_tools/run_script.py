@@ -94,13 +94,13 @@ def run_script(
     if show_input:
         say(f"obj:\n{_indented(write_yaml(obj_of(subject, subject.read(), case, chosen)))}")
     outcome = run(lambda engine: _run(engine, subject, case, chosen))
-    _show(subject, case, chosen, outcome)
+    _show(case, chosen, outcome)
     if isinstance(outcome.result, Refusal):
         raise SystemExit(int(ExitCode.FAILED))
 
 
 async def _run(engine: Engine, subject: Subject, case: Case, step: CaseStep) -> Outcome:
-    return await evaluate(engine, subject, subject.read(), case, step)
+    return await evaluate(engine, subject.read(), case, step)
 
 
 # --- from the command line to a case -----------------------------------------------------------------
@@ -169,7 +169,7 @@ def _label(text: str) -> tuple[str, str]:
 # --- output ------------------------------------------------------------------------------------------
 
 
-def _show(subject: Subject, case: Case, step: CaseStep, outcome: Outcome) -> None:
+def _show(case: Case, step: CaseStep, outcome: Outcome) -> None:
     say(f"step:    {step.words}")
     first = outcome.first
     if first is None:

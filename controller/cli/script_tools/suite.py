@@ -124,7 +124,7 @@ class Suite:
     ) -> _Done:
         async with self._places:
             began = time.monotonic()
-            outcome = await evaluate(self._engine, subject, script, case, step)
+            outcome = await evaluate(self._engine, script, case, step)
             seconds = time.monotonic() - began
             coverage = Coverage(unmeasured=1) if copy is None and outcome.executions else None
             if copy is not None:

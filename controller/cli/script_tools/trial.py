@@ -59,7 +59,7 @@ class Trial:
         self, case: Case, step: CaseStep, answers: Answers | None = None
     ) -> Tree | Refusal:
         async with self._places:
-            outcome = await evaluate(self._engine, self._subject, self._script, case, step, answers)
+            outcome = await evaluate(self._engine, self._script, case, step, answers)
         return outcome.result
 
     def _text_of(self, refusal: Refusal) -> str:

@@ -56,7 +56,7 @@ async def update(engine: Engine, subject: Subject, wanted: str = "") -> list[Pat
         problem = ""
         right = len(case.expected) == len(case.steps)
         for step in case.steps:
-            outcome = await evaluate(engine, subject, script, case, step)
+            outcome = await evaluate(engine, script, case, step)
             present = case.expected[step.number] if step.number < len(case.expected) else None
             well = not verdict(subject, outcome.result, present)[0]
             right = right and well

@@ -99,7 +99,7 @@ def _due(context: ReleaseContext, status: RolloutStatus, side: Side, entry: Empt
     patience = timedelta() if _no_pod_is_wanted(context, status, side) else context.grace
     if entry.led_away or since + patience > context.now:
         return entry
-    return structs.replace(entry, led_away=_way_to_move_share(context, status, side))
+    return structs.replace(entry, led_away=_way_to_move_share(context, side))
 
 
 def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
@@ -168,7 +168,7 @@ def _is_pinned(context: ReleaseContext, service: str) -> bool:
     return found is not None and names.PINNED in found.metadata.labels
 
 
-def _way_to_move_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> str:
+def _way_to_move_share(context: ReleaseContext, side: Side) -> str:
     """The way in which the side's share can be moved now; empty if no pod would receive the share."""
     un_pinned = (
         side.revision is SideRevision.STABLE

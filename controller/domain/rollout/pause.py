@@ -37,7 +37,7 @@ second.
 """
 
 
-def approval_arrived(context: ReleaseContext, status: RolloutStatus) -> bool:
+def approval_arrived(status: RolloutStatus) -> bool:
     """Somebody wrote StepReady by a status patch."""
     return (
         canary_status(status).current_step_state == StepState.STEP_READY
@@ -106,7 +106,7 @@ def read_mailbox(context: ReleaseContext, status: RolloutStatus) -> Continue | N
     """Honour an approval, or reset it with a message; None when there is none."""
     ours = moonshift_status(status)
     exact = exact_approval(status)
-    arrived = approval_arrived(context, status)
+    arrived = approval_arrived(status)
     if not arrived and ours.approval is None:
         return None
     emptied = with_moonshift_status(status, approval=None)

@@ -200,7 +200,7 @@ async def covered(engine: Engine, tmp_path: Path, script: str) -> Coverage:
     subject = subject_at(make_folder(tmp_path, script, one=case(STEP, expected=[])))
     one = read_case(subject.cases()[0], subject)
     assert isinstance(one, Case)
-    outcome = await evaluate(engine, subject, subject.read(), one, one.steps[0])
+    outcome = await evaluate(engine, subject.read(), one, one.steps[0])
     copy = instrumented(subject.read())
     assert copy is not None
     return await measure(engine, outcome.executions[0], copy)
@@ -240,7 +240,7 @@ async def test_the_copy_gives_the_bytes_of_the_script(engine: Engine) -> None:
         for path in subject.cases():
             one = read_case(path, subject)
             assert isinstance(one, Case)
-            outcome = await evaluate(engine, subject, subject.read(), one, one.steps[0])
+            outcome = await evaluate(engine, subject.read(), one, one.steps[0])
             first: Execution = outcome.executions[0]
             assert not (await measure(engine, first, copy)).unmeasured
 
@@ -270,6 +270,6 @@ async def test_the_step_is_run_twice(engine: Engine, tmp_path: Path) -> None:
     subject = subject_at(make_folder(tmp_path, SPLIT, one=case(STEP, expected=[])))
     one = read_case(subject.cases()[0], subject)
     assert isinstance(one, Case)
-    outcome = await evaluate(engine, subject, subject.read(), one, one.steps[0])
+    outcome = await evaluate(engine, subject.read(), one, one.steps[0])
     assert not isinstance(outcome.result, Refusal)
     assert len(outcome.executions) == 2

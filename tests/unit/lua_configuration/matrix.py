@@ -98,7 +98,7 @@ class _Runs:
     ) -> Tree | Refusal:
         plan = _without_params(_with(case.steps[0].plan, step), params)
         script = self._subject.read()
-        outcome = await evaluate(self._engine, self._subject, script, case, CaseStep(0, "", plan))
+        outcome = await evaluate(self._engine, script, case, CaseStep(0, "", plan))
         return outcome.result
 
     async def both(self) -> str:

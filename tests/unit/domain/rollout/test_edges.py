@@ -7,7 +7,6 @@ import pytest
 from msgspec import structs
 
 from controller.api.autoscaling import Autoscaler
-from controller.api.rollout import RolloutStatus
 from controller.domain.pods.hpa import still
 from controller.domain.rollout import routing
 from controller.domain.rollout.deadline import _stuck
@@ -35,13 +34,13 @@ def test_an_autoscaler_without_a_behavior_may_still_scale() -> None:
 
 def test_the_share_of_an_un_pinned_stable_service_is_given_away_by_the_service() -> None:
     context = looked(make_world())
-    assert _way_to_move_share(context, RolloutStatus(), Side(SideRevision.STABLE, "web")) == SERVICE
+    assert _way_to_move_share(context, Side(SideRevision.STABLE, "web")) == SERVICE
 
 
 def test_a_share_needs_ready_pods() -> None:
     context = looked(make_world())
     empty = ReleaseContext(seen=structs.replace(context.seen, slices=()), now=context.now)
-    assert _way_to_move_share(empty, RolloutStatus(), Side(SideRevision.NEW, "web")) == ""
+    assert _way_to_move_share(empty, Side(SideRevision.NEW, "web")) == ""
 
 
 def test_routes_that_lead_by_matches_alone_lead_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
