@@ -37,7 +37,7 @@ class ExitCode(IntEnum):
     STALLED = 4
     """`status`: the release cannot continue before a person changes something."""
     TIMED_OUT = 5
-    """`status`, `approve --wait`: not yet so when the time was up."""
+    """`status`, `approve --wait`: the time was over before the awaited state."""
     INTERRUPTED = 130
 
 
@@ -112,7 +112,7 @@ def _server_fault(message: str, status: int) -> str:
 
 
 def _forbidden(message: str) -> str:
-    """Name the missing right and how to check it; an admission plugin's no is passed on as it is."""
+    """Name the missing right and how to check it; a refusal of an admission plugin is passed on unchanged."""
     denied = _DENIED.search(message)
     if denied is None:
         return f"refused: {message}"

@@ -1,7 +1,7 @@
-"""A group of commands of which each is imported when it is asked for.
+"""A group of commands; each is imported when it is called.
 
-Why it exists: all commands together import the simulation, the gates and the script tools, which a person who approves
-waits for: a third of the time that a command takes to start. Invariant: the group has the same commands as one that
+Why it exists: all commands together import the simulation, the gates and the script tools. A person who approves would
+wait for them: a third of the time that a command takes to start. Invariant: the group has the same commands as one that
 imports them all; only the help of the whole group does import them all.
 """
 

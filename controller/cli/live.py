@@ -47,7 +47,7 @@ class ChangeSignal:
 
 
 Follow = Callable[[Callable[[], None]], Awaitable[None]]
-"""Keeps the shown facts up to date and calls the given function at every change; only cancellation ends it."""
+"""Keeps the shown facts up to date and calls the given function at every change, until cancelled."""
 
 
 async def watch(picture: Picture, follow: Follow) -> None:

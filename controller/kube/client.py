@@ -371,7 +371,7 @@ class KubeClient:
         return answer.allowed
 
     async def may_user(self, subject: Subject, right: Right) -> bool:
-        """The API server would let somebody else do this; every answer but a clear yes is a no."""
+        """The API server would let somebody else do this; every answer except a clear yes counts as a refusal."""
         spec = {**subject._asdict(), "resourceAttributes": attributes(right)}
         answer = await self._review(SUBJECT_REVIEWS, spec)
         return answer.allowed and not answer.denied

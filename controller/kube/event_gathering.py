@@ -12,7 +12,7 @@ import msgspec
 from controller.kube.event_notes import Note
 
 HOLD_SECONDS = 10.0
-"""After an Event, others of the same reason about the same object wait this long for company."""
+"""After an Event, others of the same reason about the same object wait this long, to be combined."""
 TICK_SECONDS = 0.001
 """A timer of a loop may ring this much too early."""
 NOTE_BYTES = 1024
@@ -36,7 +36,7 @@ class _Group(msgspec.Struct):
 
 
 class Gathering:
-    """Events about the same object for the same reason that come one shortly after the other."""
+    """Events about the same object for the same reason within a short time."""
 
     def __init__(self, reasons: frozenset[str]) -> None:
         self._reasons = reasons

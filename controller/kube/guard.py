@@ -16,9 +16,9 @@ from controller.runtime.rate import TokenBucket
 from controller.telemetry.secure import Verdict
 
 ALLOWED_SECONDS = 60.0
-"""The time for which an allowed token is not checked again; a revoked right may work for so long."""
+"""The time for which an allowed token is not checked again; a revoked right may work for that long."""
 REFUSED_SECONDS = 10.0
-"""The same of a refused one, so that a right that was given works soon."""
+"""The same for a refused token, so that a granted right works soon."""
 MAX_KNOWN = 64
 """Tokens that are remembered at once."""
 REVIEWS_PER_SECOND, REVIEWS_AT_ONCE = 2.0, 20

@@ -94,7 +94,7 @@ class HeldWatches(Generic[K, W]):
         return iter(self._watches.items())
 
     def wake_holders(self, key: K) -> None:
-        """Something else is known of the key now."""
+        """The state of the key changed."""
         for owner in tuple(self._holders.get(key, ())):
             self._wake(owner)
 

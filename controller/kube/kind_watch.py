@@ -58,7 +58,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def with_its_kind(raw: bytes, resource: Resource) -> bytes:
-    """An item of a list as it is when it is read alone: in lists the server leaves the kind of its own kinds out."""
+    """An item of a list in the form of a single read: in lists the server omits the kind of its built-in objects."""
     if msgspec.json.decode(raw, type=_Head).kind:
         return raw
     said = {"apiVersion": resource.api_version, "kind": resource.kind}

@@ -1,7 +1,7 @@
 """Asks the API server for the account of a token, and whether that account may get a path of ours.
 
-Invariant: the second question contains everything that the first answer has about the account; every answer but a clear
-yes is a no. The token is sent to the API server only.
+Invariant: the second question contains everything that the first answer has about the account; every answer except a
+clear yes counts as a refusal. The token is sent to the API server only.
 """
 
 from collections.abc import Mapping

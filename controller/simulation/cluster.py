@@ -82,7 +82,7 @@ class SimulatedCluster:
     # --- controllers ----------------------------------------------------------------------------
 
     def tick(self) -> bool:
-        """Every controller of the cluster that is not behind has one look; answers whether anything changed."""
+        """Run every controller of the cluster that is not behind once; return whether anything changed."""
         before = self.cluster.version
         if WorkloadKind.DEPLOYMENT not in self.cluster.behind:
             for deployment in self.cluster.deployments:
@@ -147,7 +147,7 @@ class SimulatedCluster:
             watcher()
 
     def _passes(self) -> bool:
-        """Everything of ours that has a reason gets a pass; answers whether anything had."""
+        """Give a pass to everything of ours that has a reason for one; return whether there was any."""
         now = self.cluster.now
         self._take_soon()
         keys = dict.fromkeys((*self.passes.woken, *_due(self._wakes, now)))

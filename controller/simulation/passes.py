@@ -121,7 +121,7 @@ class _NoRightsAwaited:
 
 
 class _EveryAccountMay:
-    """A simulation takes it that ServiceAccounts have the rights that their scripts need."""
+    """A simulation assumes that ServiceAccounts have the rights that their scripts need."""
 
     async def may(self, right: Right) -> bool:
         return True
@@ -184,9 +184,9 @@ class Passes:
         self.acted: Callable[[], None] = lambda: None
         """Called after every action that wrote something."""
         self.woken: dict[Key, None] = {}
-        """Rollouts that something happened to since their last pass."""
+        """Rollouts with an event since their last pass."""
         self.woken_soon: dict[Key, None] = {}
-        """Rollouts that something happened to that can wait for the next event."""
+        """Rollouts with an event that can wait for the next one."""
         self.routings_woken: dict[Key, None] = {}
         self.decided: dict[Key, Decision] = {}
         """The last decision about a Rollout, even if its status could not be written."""

@@ -49,7 +49,7 @@ def _applied(meta: ObjectMeta) -> dict[str, str]:
 
 
 class People:
-    """Hands that change things."""
+    """The actions of people."""
 
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster

@@ -1,4 +1,4 @@
-"""`describe`: all there is to know about one Rollout."""
+"""`describe`: everything that is known about one Rollout."""
 
 from datetime import UTC, datetime
 
@@ -63,7 +63,7 @@ async def described(session: Session, name: str) -> RolloutView:
 
 
 async def _no_way_back(session: Session, rollout: Rollout) -> str:
-    """Why `undo` would fail, of a release under way."""
+    """Why `undo` of a release under way would fail."""
     if not under_way(rollout.status):
         return ""
     try:

@@ -32,7 +32,7 @@ from controller.kube.store import Store
 
 
 class Listing(View, frozen=True):
-    """The table for programs."""
+    """The data of the table, for programs."""
 
     items: tuple[Summary, ...]
 

@@ -1,7 +1,7 @@
 """`jump`: go to another step at once: forward, back, or to the present step again.
 
 Why not the original's mailbox (`nextStepIndex`): it cannot express "the step that follows", and a patch that comes late
-jumps from wherever the release has got to. Invariant: the API server applies the wish only while the step that was
+jumps from wherever the release has got to. Invariant: the API server applies the request only while the step that was
 seen is still the present one.
 """
 
@@ -57,7 +57,7 @@ async def _jump(session: Session, name: str, step: int) -> None:
 
 
 async def send_jump(session: Session, rollout: Rollout, step: int) -> None:
-    """Leave the wish in the status, while the step that was seen is the present one."""
+    """Write the request into the status, while the step that was seen is the present one."""
     here, name = current_step(rollout.status), rollout.metadata.name
     operations = jump_patch(here, step)
     try:

@@ -33,7 +33,7 @@ def pause(words: tuple[str, ...]) -> None:
 
 
 async def switch_all(session: Session, names: tuple[str, ...], *, paused: bool) -> None:
-    """Pause or resume all of them; the first that is so already, or does not exist, fails the command."""
+    """Pause or resume all of them; the command fails at the first that is in this state already, or does not exist."""
     for name in names:
         rollout = await read_rollout(session, name)
         if rollout.spec.strategy.paused == paused:

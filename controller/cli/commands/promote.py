@@ -44,7 +44,7 @@ from controller.kube.resources import ROLLOUTS
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME")
-@click.option("--full", is_flag=True, help="Leave out every step between and every pause left.")
+@click.option("--full", is_flag=True, help="Skip all steps and pauses that remain.")
 @click.option(
     "--timeout", type=DURATION, default="30m", show_default=True, help="How long --full waits."
 )

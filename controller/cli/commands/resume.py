@@ -1,4 +1,4 @@
-"""`resume`: take the pause of `pause` off again."""
+"""`resume`: end the pause that `pause` began."""
 
 import click
 

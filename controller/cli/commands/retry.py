@@ -1,4 +1,4 @@
-"""`retry`: let a revision be tried again that was given up, or a gate be measured again that failed.
+"""`retry`: try a revision again that was given up, or measure a failed gate again.
 
 Invariant: only the revision that was seen is let go; nothing about the workload is written, so the release begins as
 admission has let it in.

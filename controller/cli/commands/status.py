@@ -96,7 +96,7 @@ async def _status(
 
 
 async def _present_wait(session: Session, name: str) -> str:
-    """The wait with the name of the unready pod; it costs a few more requests, and is asked for once."""
+    """The wait with the name of the unready pod; it costs a few more requests, and is read once."""
     picture, _, rollout = await picture_of(session, name)
     now = datetime.now(UTC)
     view = picture.view(now)

@@ -41,8 +41,8 @@ def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     The stable revision's template is written to the workload, under the condition that nobody changed it meanwhile.
     The controller then returns traffic first and pods afterwards.
 
-    After the end of a release, this starts a new release to the revision before, with all steps. On a terminal it
-    asks first (unless --yes is given); in a script it goes on and says so.
+    After the end of a release, this starts a new release to the revision before, with all steps. On a terminal the
+    command asks first (unless --yes is given); in a script it continues, and says so.
 
     \b
     Examples:
@@ -132,7 +132,7 @@ def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
 
 
 def is_terminal() -> bool:
-    """Somebody can be asked."""
+    """A person can answer a question."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -20,7 +20,7 @@ VERSION_LABEL = "app.kubernetes.io/version"
 
 
 class Versions(View, frozen=True):
-    """All three versions; a sentence in place of an unknown one."""
+    """All three versions; an unknown one is a sentence that says why."""
 
     client: str
     server: str

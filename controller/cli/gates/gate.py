@@ -1,4 +1,4 @@
-"""`gate test`: a metric gate asked now, or played over the past, from a person's own machine.
+"""`gate test`: a metric gate measured now, or played over the past, from a person's own machine.
 
 Invariant: reads only. The queries and the judging are the controller's; only the way to the metric source is the
 person's own.

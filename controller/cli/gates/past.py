@@ -30,7 +30,7 @@ from controller.measure.fetching import Failed
 
 MAX_RELEASES = 400
 MOST_VALUES = 20_000
-"""Of one query."""
+"""The past of one query."""
 
 
 class Span(msgspec.Struct, frozen=True):

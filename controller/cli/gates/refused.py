@@ -89,7 +89,7 @@ def analysis_problems(item: Tree) -> tuple[str, ...]:
 
 
 def _without_nulls(value: Mapping[str, object]) -> JsonObject:
-    """As the API server reads it: a field that is null is left out."""
+    """The object as the API server reads it: a field that is null is left out."""
     return {name: _cleaned(item) for name, item in value.items() if item is not None}
 
 

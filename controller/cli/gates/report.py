@@ -77,7 +77,7 @@ def replay_report(gates: tuple[GateReplayed, ...]) -> RenderableType:
 
 
 def summary(gate: GateReplayed) -> str:
-    """How often, of how many."""
+    """The stopped releases, and the number of all."""
     if gate.problem:
         return f"cannot be played: {gate.problem}"
     length = span(gate.until - gate.since)

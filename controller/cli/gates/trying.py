@@ -115,7 +115,7 @@ async def _series(
 
 
 def exit_reading(gates: tuple[GateTried, ...]) -> Reading:
-    """The gravest reading of all metrics that decide: an error, then a bad value, then one that says nothing."""
+    """The gravest reading of all metrics that decide: an error, then a bad value, then an unclear one."""
     if any(gate.problem for gate in gates):
         return Reading.ERROR
     readings = {one.reading for gate in gates for one in gate.metrics if not one.dry_run}

@@ -1,4 +1,4 @@
-"""Everything that coming and leaving are about, as it is now.
+"""All objects that a takeover or a removal affects, in their present state.
 
 Invariant: reads only. A kind that the cluster does not serve has no objects; a kind that may not be listed is a gap
 with a sentence, never an empty list.

@@ -1,4 +1,4 @@
-"""Finds everything that Moonshift would leave behind if it were removed now, with the commands against it.
+"""Finds everything that Moonshift would leave behind if it were removed now, with the commands that remove it.
 
 Invariant: pure. A finding with commands is a problem that nothing solves once the controller is removed.
 """

@@ -54,7 +54,7 @@ PLURALS = (
 
 
 class Made(NamedTuple):
-    """A kind of which the manifests contain objects."""
+    """A kind of the objects in the manifests."""
 
     group: str
     plural: str

@@ -42,7 +42,7 @@ class Level(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing, and how to mend it."""
+    """One problem, and its remedy."""
 
     level: Level
     what: str

@@ -21,7 +21,7 @@ class _Series(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Event(msgspec.Struct, frozen=True, rename="camel"):
-    """An Event, whichever way its writer counted."""
+    """An Event, with the count of either API."""
 
     metadata: ObjectMeta = ObjectMeta()
     type: str = ""

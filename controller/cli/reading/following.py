@@ -1,4 +1,4 @@
-"""Following one Rollout (and its workload) until something is so.
+"""Follows one Rollout (and its workload) until a state is reached.
 
 Invariant: woken by watches only; a deleted Rollout ends the wait; the bound is the caller's.
 """

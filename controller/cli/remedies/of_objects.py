@@ -23,7 +23,7 @@ def missing(case: Case) -> tuple[Remedy, ...]:
 
 
 def unusable(case: Case) -> tuple[Remedy, ...]:
-    """An object is there, and not as it has to be."""
+    """An object exists with a wrong content."""
     found = mentions.named(case.message)
     if found is None:
         return case.describe(), case.edit()
@@ -75,7 +75,7 @@ def changed(case: Case) -> tuple[Remedy, ...]:
 def gate(case: Case) -> tuple[Remedy, ...]:
     """Metrics hold the release."""
     paused = case.summary.state == StepState.STEP_PAUSED
-    on = case.approve("go on all the same") if paused else case.ours("retry", "measure again")
+    on = case.approve("go on nevertheless") if paused else case.ours("retry", "measure again")
     return case.undo(), on, case.describe("every measurement")
 
 

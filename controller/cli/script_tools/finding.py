@@ -6,7 +6,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
-    """One thing to say about one line."""
+    """A remark about one line."""
 
     line: int
     severity: Literal["error", "note"]

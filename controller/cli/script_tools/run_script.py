@@ -1,4 +1,4 @@
-"""`run-script`: one script, one object, one step; everything there is to see."""
+"""`run-script`: one run of a script on one object at one step, with all its results."""
 
 import shlex
 from pathlib import Path

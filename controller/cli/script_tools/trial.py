@@ -47,11 +47,11 @@ class Trial:
         self._subject = subject
         self._script = script
         self._text = script.header_text
-        # Of a script that is the same as another the lines are the other's.
+        # If a script is the same as another one, the lines are those of the other.
         self._end = 1 if script.about else _last_line(self._text)
         self._header = script.header
         self._places = asyncio.Semaphore(AT_ONCE)
-        # Each step of the test data is run twice; of the generated steps only the first.
+        # Each step of the test data is run twice; of the generated steps, only the first one is.
         self._answers = Answers(engine)
         self._reported: set[str] = set()
 

@@ -173,7 +173,7 @@ class Summary(View, frozen=True):
     paused: bool = False
     stalled: bool = False
     may_go_on: bool = False
-    """Stalled, and an approval helps all the same."""
+    """Stalled, and an approval helps nevertheless."""
 
 
 class RolloutView(View, frozen=True):

@@ -120,7 +120,7 @@ def held_by_gate(context: ReleaseContext, status: RolloutStatus) -> Refusal | No
     name = context.seen.rollout.metadata.name
     state = moonshift_status(status).state
     going_on = (
-        f"approve to go on all the same (kubectl moonshift approve {name})"
+        f"approve to go on nevertheless (kubectl moonshift approve {name})"
         if state == StepState.STEP_PAUSED
         else f"measure again (kubectl moonshift retry {name})"
     )

@@ -71,7 +71,7 @@ class AccountRights(Protocol):
     """The rights of ServiceAccounts, as the API server answers."""
 
     async def may(self, right: Right) -> bool:
-        """Whether `right.account` has the right now; an answer that is not known is no yes."""
+        """Whether `right.account` has the right now; an unknown answer counts as a refusal."""
         ...
 
 

@@ -351,7 +351,7 @@ def _encoded(obj: JsonObject) -> bytes:
 
 
 def _in_a_list(resource: Resource, obj: JsonObject) -> JsonObject:
-    """An item of a list: of its own kinds the server leaves the kind out, of a CRD's it does not."""
+    """An item of a list: the server omits the kind of its built-in objects, and not the kind of a CRD's objects."""
     if not BUILT_IN.fullmatch(resource.group):
         return obj
     return {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}

@@ -57,7 +57,7 @@ class Storage:
                 yield kind, key, found
 
     def put(self, kind: Kind, key: Key, obj: JsonObject) -> JsonObject:
-        """Store a whole object; answers it with its new resource version."""
+        """Store a whole object; return it with its new resource version."""
         before = self.get(kind, key)
         stored = self._stamped(obj)
         self._objects.setdefault(kind, {})[key] = stored

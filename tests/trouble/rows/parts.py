@@ -206,7 +206,7 @@ TROUBLES = (
                     ),
                 ),
                 ("name the address with `--analysis-allow`, then `kubectl moonshift retry shop`",),
-                why=(UNDO, ours("approve", "go on all the same")),
+                why=(UNDO, ours("approve", "go on nevertheless")),
                 played=(PACED,),
                 often=(PACED,),
                 derived={OTHERS: SAME},
