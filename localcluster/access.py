@@ -1,6 +1,6 @@
 """Acting on a plane as one of its users.
 
-Why it exists: everything a test does to the cluster it does as somebody, and the audit log shows as whom. Invariant:
+Why it exists: a test acts on the cluster as one of several users, and the audit log shows which one. Invariant:
 each user has one client, closed with the plane's object; files with tokens are private. It must not start or end
 processes of the cluster.
 """
@@ -38,7 +38,7 @@ class Access:
         await self.close()
 
     async def close(self) -> None:
-        """Close this object's connections; the plane goes on."""
+        """Close this object's connections; the plane keeps running."""
         for client in self._clients.values():
             await client.close()
         self._clients.clear()

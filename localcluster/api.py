@@ -31,7 +31,7 @@ class ApiClient:
     """Requests under one user's token; close it or use it as a context manager."""
 
     def __init__(self, url: str, ca: Path | str, token: str, agent: str = "localcluster") -> None:
-        """Trust the authority `ca`: a file, or the text of one. Without a token somebody else logs in: a proxy."""
+        """Trust the authority `ca`: a file, or the text of one. Without a token, a proxy in between logs in."""
         trust = {"cafile": ca} if isinstance(ca, Path) else {"cadata": ca}
         connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(**trust), limit=200)
         self._session = aiohttp.ClientSession(

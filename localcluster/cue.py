@@ -1,7 +1,7 @@
 """Renders CUE templates as KubeVela does: the template, then `parameter` and `context`.
 
-Why it exists: a trait is only known to work when CUE itself has rendered it. Invariant: what CUE refuses is an error
-with its words. It must not know any trait.
+Why it exists: a trait is only known to work when CUE itself has rendered it. Invariant: a refusal of CUE is an error in
+CUE's words. It must not know any trait.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ async def rendered(
     """Return the template's `outputs`; the first call on a machine compiles CUE: about two minutes.
 
     Raises:
-        CommandFailed: CUE refuses the template or the parameters; the message is what it said.
+        CommandFailed: CUE refuses the template or the parameters; the message is CUE's.
     """
     built = await ensure_extra(CUE, reporter)
     asked = {"template": template, "parameter": parameter, "context": context}

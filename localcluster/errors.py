@@ -4,7 +4,7 @@
         BuildError          the binaries could not be made
         ComponentExited     a component ended by itself; carries the tail of its log
         NotReady            something did not become ready within its time
-        CommandFailed       kubectl said no; carries what it wrote
+        CommandFailed       kubectl failed; carries its output
         RequestRefused      the API answered with an error status
         RecordingLost       a recorder can no longer be lossless
 

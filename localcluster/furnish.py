@@ -1,7 +1,7 @@
 """The objects that every plane contains from the start: two nodes and the rights of its users.
 
-Why it exists: an empty API server runs no pod and lets nobody but its masters in. Invariant: making it twice changes
-nothing. It must not contain anything of the product.
+Why it exists: an empty API server runs no pod and admits only members of `system:masters`. Invariant: making it twice
+changes nothing. It must not contain anything of the product.
 """
 
 import asyncio

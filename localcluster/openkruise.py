@@ -79,7 +79,7 @@ async def start_kruise(plane: Plane, reporter: Reporter | None = None) -> Compon
 
 
 def chosen(manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Return what a plane needs of the manifests that OpenKruise publishes for a whole installation."""
+    """Return the part of OpenKruise's published manifests that a plane needs."""
     return [_narrowed(m) for m in manifests if m["kind"] in INSTALLED]
 
 

@@ -1,8 +1,8 @@
 """Judges objects of gateway kinds by the Go types that their projects publish.
 
-Why it exists: an API server without a kind's CRD takes any field, and so would a test that compares with what we
-expected ourselves. Invariant: a field that the type does not have is an error; a kind that is not known is one too.
-It must not judge values: the allowed values of a field are the business of the kind's own controller.
+Why it exists: an API server without a kind's CRD accepts any field, and a test that compares with our own expectations
+would, too. Invariant: a field that the type does not have is an error; a kind that is not known is one too. It must not
+judge values: the allowed values of a field are the business of the kind's own controller.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Judge:
         return msgspec.json.decode(await self._run(("kinds",), b""), type=dict[str, str])
 
     async def errors(self, objects: Sequence[JsonObject]) -> list[str]:
-        """Return for each object what is wrong with it, nothing if it is of its type."""
+        """Return each object's mistakes; an empty text if the object is of its type."""
         questions = b"".join(msgspec.json.encode({"object": item}) + b"\n" for item in objects)
         lines = (await self._run((), questions)).splitlines()
         if len(lines) != len(objects):

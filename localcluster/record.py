@@ -22,7 +22,7 @@ from localcluster.history import Change, Gap, Key, Kind, changes_between, make_c
 RETRY_SECONDS = 0.1
 DEFAULT_SECONDS = 90.0
 GONE = 410
-# A server that has just started refuses for a moment whom it will let in: its rights are still being read.
+# A server that has just started refuses allowed users for a moment: it is still reading their rights.
 PATIENCE_SECONDS = 60.0
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ class Recorder:
         return revision
 
     def initial(self) -> tuple[Change, ...]:
-        """Return what existed when recording began."""
+        """Return the objects that existed when recording began."""
         return tuple(self._initial)
 
     def mark(self) -> int:
@@ -123,7 +123,7 @@ class Recorder:
         await self._wait(lambda: predicate(self.state()) or None, timeout)
 
     async def caught_up(self, timeout: float = DEFAULT_SECONDS) -> int:  # noqa: ASYNC109 - as above
-        """Return, when what the server lists now has been seen, the revision of the newest list."""
+        """Wait for everything that the server lists now; return the revision of the newest list."""
         newest = 0
         for kind in tuple(self._since):
             body = await self._client.get(kind.path)
@@ -211,7 +211,7 @@ class Recorder:
             self._news.notify_all()
 
     async def _watch(self, kind: Kind) -> None:
-        """Keep what one watch says, until it ends; the position moves with every line."""
+        """Record the events of one watch, until it ends; the position moves with every line."""
         parameters = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -230,7 +230,7 @@ class Recorder:
                 self._position[kind] = int(event.object["metadata"]["resourceVersion"])
 
     async def _bridge(self, kind: Kind) -> None:
-        """List the kind after the server has forgotten what happened since the last line."""
+        """List the kind after the server has forgotten the events since the last line."""
         revision = self._position[kind]
         try:
             body = await self._client.get(kind.path)

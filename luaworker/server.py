@@ -52,7 +52,7 @@ def _bind(server: grpc.aio.Server, settings: Settings) -> int:
     """Opens the port; returns its number if it is a TCP port."""
     local = settings.listen.startswith("unix:")
     if not local and not settings.tls_dir:
-        _log.warning("listening without TLS: whoever reaches this port can run scripts")
+        _log.warning("listening without TLS: everyone who reaches this port can run scripts")
     try:
         if settings.tls_dir:
             return server.add_secure_port(settings.listen, server_credentials(settings.tls_dir))

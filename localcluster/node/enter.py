@@ -48,6 +48,6 @@ def _text(path: str) -> str:
 if __name__ == "__main__":
     status = main(sys.argv[1:])
     if status < 0:
-        # A program that a signal ended is told by the same number that shells use.
+        # The exit status after a signal is the number that shells use.
         status = 128 - status
     sys.exit(status)

@@ -1,6 +1,6 @@
 """The command lines of a plane with a real node, and where its programs find each other.
 
-Why it exists: on a real node the API server is called by pods and calls them, which a plane without one never does.
+Why it exists: with a real node, pods call the API server and the API server calls pods; neither happens without one.
 Invariant: every component but the box, the door and the enforcer runs inside the box; outside, the API server and etcd
 have the same addresses as on any plane. It must not start anything.
 """

@@ -1,7 +1,7 @@
 """Contour as the control plane, Envoy as the data plane.
 
-Why it exists: routes and backends reach Envoy by separate streams, so what is lost between two writes is lost here.
-Invariant: Envoy retries nothing. It serves HTTPProxies beside the Gateway API.
+Why it exists: routes and backends reach Envoy by separate streams, so a request that is lost between two writes is lost
+here, too. Invariant: Envoy retries nothing. It serves HTTPProxies beside the Gateway API.
 """
 
 import asyncio
@@ -81,12 +81,12 @@ class ContourGateway(Gateway):
         return shares_in_envoy(await self.routes(), host)
 
     async def configuration(self) -> dict[str, Any]:
-        """Return all that Envoy goes by: listeners, routes, clusters, endpoints."""
+        """Return Envoy's configuration in force: listeners, routes, clusters, endpoints."""
         answer: dict[str, Any] = json.loads(await self._ask_envoy("/config_dump?include_eds"))
         return answer
 
     async def routes(self) -> list[dict[str, Any]]:
-        """Return the route configurations that Envoy goes by."""
+        """Return the route configurations that are in force in Envoy."""
         dump = await self.configuration()
         return [
             entry["route_config"]

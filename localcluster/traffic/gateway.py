@@ -1,9 +1,9 @@
 """A real gateway on a plane, of any vendor: the address where it takes requests, and the pods that get them.
 
-Why it exists: whether a share or a header rule holds, and whether a request is lost, only a proxy can tell; and the
-proxy of a second vendor tells what the first one forgives. Invariant: a gateway is made of published programs with
-their published CRDs, told nothing but addresses; it serves routes attached to the Gateway `GATEWAY` on 127.0.0.1. Run
-it in the network namespace: its ports are fixed.
+Why it exists: only a proxy shows whether a share or a header rule holds, and whether a request is lost; a second
+vendor's proxy shows mistakes that the first one forgives. Invariant: a gateway is made of published programs with their
+published CRDs, told nothing but addresses; it serves routes attached to the Gateway `GATEWAY` on 127.0.0.1. Run it in
+the network namespace: its ports are fixed.
 """
 
 import sys

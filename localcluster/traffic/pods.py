@@ -2,8 +2,8 @@
 
 Why it exists: KWOK gives pods addresses and lets them be Ready, but nothing listens there. Invariant: a pod answers
 from being Ready until it is gone, as one does that stops gracefully; a pod that is known and not Ready is reset at
-once, an address that belongs to nobody after `HELD_SECONDS`: this process hears of a new pod a little later than the
-API server, a real one would know of itself. It must not balance or retry. Run it in the network namespace.
+once, an address that belongs to nobody after `HELD_SECONDS`: this process sees a new pod a little later than the API
+server does, and a real pod knows itself. It must not balance or retry. Run it in the network namespace.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class Addresses:
         self._news[address].set()
 
     def at(self, address: str) -> bytes | None:
-        """Return what the pod at an address says; None if none answers."""
+        """Return the answer of the pod at an address; None if no pod answers."""
         return self._answers.get(address)
 
     def is_known(self, address: str) -> bool:
@@ -77,7 +77,7 @@ class Addresses:
 
 
 def is_ready(pod: JsonObject) -> bool:
-    """Whether a pod's own condition says so; one that is on its way out still is."""
+    """Whether the pod's condition Ready is true; a pod under deletion may still be ready."""
     conditions = pod["status"].get("conditions") or ()
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 

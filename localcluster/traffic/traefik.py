@@ -62,7 +62,7 @@ class TraefikGateway(Gateway):
         return Reading(await self.configuration(), namespace, endpoints_of(slices)).shares(host)
 
     async def configuration(self) -> JsonObject:
-        """Return all that Traefik goes by: routers, services, servers."""
+        """Return Traefik's configuration in force: routers, services, servers."""
         async with (
             aiohttp.ClientSession(timeout=PROBE) as session,
             session.get(f"http://127.0.0.1:{API_PORT}/api/rawdata") as answer,
