@@ -87,10 +87,7 @@ class Product:
         rendered = await self.plane.kubectl("kustomize", str(OVERLAY))
         self.manifests = [doc for doc in yaml.safe_load_all(rendered) if doc]
         await self.plane.apply(rendered, server_side=True)
-        await self.plane.kubectl(
-            "wait", "--for=condition=Established", "--timeout=90s",
-            "crd/rollouts.rollouts.kruise.io",
-        )  # fmt: skip
+        await self.plane.crds_served("rollouts.rollouts.kruise.io")
 
     async def start(self, extra: Sequence[str] = (), kubeconfig: Path | None = None) -> None:
         """Start both processes and wait until they are ready; as the manifests' account, or with a kubeconfig."""
@@ -178,10 +175,8 @@ def answers_at(address: str) -> ReadyCheck:
 async def install_gateway_kinds(plane: Plane) -> None:
     """Make the stand-ins for Istio's kinds and wait until they are served."""
     await plane.kubectl("apply", "-f", str(GATEWAY_KINDS))
-    names = (
-        f"crd/{path.stem}.networking.istio.io" for path in sorted(GATEWAY_KINDS.glob("*.yaml"))
-    )
-    await plane.kubectl("wait", "--for=condition=Established", "--timeout=90s", *names)
+    stems = (path.stem for path in sorted(GATEWAY_KINDS.glob("*.yaml")))
+    await plane.crds_served(*(f"{stem}.networking.istio.io" for stem in stems))
 
 
 async def served(plane: Plane, kinds: Iterable[Kind]) -> None:

@@ -18,6 +18,7 @@ from localcluster.kubeconfig import kubeconfig_text, write_private
 from localcluster.startup import token_of
 
 KUBECTL_SECONDS = 150.0
+CRD_SECONDS = 90
 TOKEN_SECONDS = 24 * 3600
 
 
@@ -126,6 +127,16 @@ class Access:
         if process.returncode != 0:
             raise CommandFailed(f"kubectl {' '.join(arguments)}: {errors.decode().strip()}")
         return output.decode(), errors.decode()
+
+    async def crds_served(self, *names: str) -> None:
+        """Return when these CustomResourceDefinitions (all, without names) are established.
+
+        kubectl fails if it looks at one that has no conditions yet ("accessor error: <nil>"). The API server
+        writes the accepted names together with the first conditions, and kubectl waits for a name without an error.
+        """
+        which = tuple(f"crd/{name}" for name in names) or ("crd", "--all")
+        for condition in ("jsonpath={.status.acceptedNames.listKind}", "condition=Established"):
+            await self.kubectl("wait", f"--for={condition}", f"--timeout={CRD_SECONDS}s", *which)
 
     async def apply(self, manifests: str, *, user: str = "admin", server_side: bool = False) -> str:
         """Apply YAML documents; `server_side` for objects too large for the last-applied annotation."""

@@ -98,7 +98,7 @@ async def _install(plane: Plane, built: BuiltExtra) -> None:
     except CommandFailed as failed:
         raise CommandFailed(f"OpenKruise's manifests were refused: {failed}") from failed
     names = [m["metadata"]["name"] for m in manifests if m["kind"] == "CustomResourceDefinition"]
-    await plane.kubectl("wait", "--for=condition=Established", "--timeout=90s", "crd", *names)
+    await plane.crds_served(*names)
 
 
 class _Healthy:

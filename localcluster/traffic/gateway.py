@@ -48,8 +48,7 @@ class Gateway(ABC):
         self._folder.mkdir(parents=True, exist_ok=True)
         for file in self._kinds():
             await self._plane.kubectl("apply", "--server-side", "-f", str(file))
-        wait = ("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
-        await self._plane.kubectl(*wait)
+        await self._plane.crds_served()
         objects = gateway_objects(self.controller, self.listener)
         await self._plane.apply(yaml.safe_dump_all(objects), server_side=True)
         await self.start_pods()

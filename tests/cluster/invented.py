@@ -84,6 +84,5 @@ async def install(plane: Plane, *objects: JsonObject) -> None:
     await plane.apply(yaml.safe_dump_all(objects))
     kinds = [o for o in objects if o["kind"] == "CustomResourceDefinition"]
     if kinds:
-        names = [f"crd/{o['metadata']['name']}" for o in kinds]
-        await plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+        await plane.crds_served(*(o["metadata"]["name"] for o in kinds))
         await plane.kubectl("get", ",".join(o["metadata"]["name"] for o in kinds), "-A")

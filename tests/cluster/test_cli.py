@@ -53,7 +53,7 @@ async def cluster(
         missing = await run(plane, "get")
         assert "this cluster has no Rollouts" in missing.stderr
         await plane.client().create(CRDS, served_alone())
-        await plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        await plane.crds_served()
         yield plane
 
 

@@ -92,7 +92,7 @@ async def installed(directory: Path) -> AsyncIterator[Plane]:
     async with Plane.start(directory / "plane") as plane:
         await plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS))
         await plane.kubectl("apply", "-k", str(DEPLOY / "kustomize" / "local"))
-        await plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        await plane.crds_served()
         reads = LiveReads(plane.client())
         admission = Admission(reads, reads, SystemClock(), is_own=OURS.is_own)
         handlers = admission.handlers()

@@ -235,8 +235,7 @@ async def left_by_the_original(
     """Releases begin, the controller ends, and everything is as the original leaves it."""
     plane = product.plane
     await plane.apply(json.dumps(definition()))
-    name = definition()["metadata"]["name"]
-    await plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"crd/{name}")
+    await plane.crds_served(definition()["metadata"]["name"])
     await crowd.all(begins)
     await product.controller.terminate()
     token = await plane.service_account_token(NAMESPACE, CONTROLLER)
