@@ -123,7 +123,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "endpoints count before they are there",
     ),
     "test_a_gateway_that_cannot_match_is_left_out_of_that_step_only": (
-        "a gateway object that cannot match is asked all the same",
+        "a gateway object that cannot match is still asked for matches",
     ),
     "test_touched_routes_are_put_back_while_a_step_waits": ("touched routes are left as they are",),
     "test_the_grace_period_lies_between_the_route_and_the_old_share": (

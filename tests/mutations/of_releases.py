@@ -275,7 +275,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "        if name not in since and new:\n",
         ),
         (
-            "a gateway object that cannot match is asked all the same",
+            "a gateway object that cannot match is still asked for matches",
             "        left_out=_left_out(context, step),\n",
             "",
             LEFT_OUT,

@@ -44,7 +44,7 @@ def service(case: Case) -> tuple[Remedy, ...]:
 def forbidden(case: Case) -> tuple[Remedy, ...]:
     """A right is missing, or a policy or quota refuses."""
     if mentions.quota(case.message):
-        return case.kubectl("describe resourcequota", "what is used and allowed"), *case.back()
+        return case.kubectl("describe resourcequota", "used and allowed amounts"), *case.back()
     denied = mentions.denied(case.message)
     if denied is None:
         return case.describe(), *case.back()

@@ -14,7 +14,7 @@ _EVENTS = "its conditions and Events"
 def missing_or_failing(case: Case) -> tuple[Remedy, ...]:
     """The message names a pod, or says that none is made; reasons of pods are Kubernetes' own words."""
     if mentions.quota(case.message):
-        return case.kubectl("describe resourcequota", "what is used and allowed"), *case.back()
+        return case.kubectl("describe resourcequota", "used and allowed amounts"), *case.back()
     if mentions.pod(case.message):
         return _named_pod(case), *case.back()
     if mentions.nothing_made(case.message):
@@ -26,7 +26,7 @@ def _named_pod(case: Case) -> Remedy:
     pod, container = mentions.pod(case.message), mentions.container(case.message)
     if container and mentions.crashed(case.message):
         words = f"logs {pod} -c {container} --previous"
-        return case.kubectl(words, "what it wrote before it ended")
+        return case.kubectl(words, "its output before it ended")
     return case.kubectl(f"describe pod {pod}", _EVENTS)
 
 

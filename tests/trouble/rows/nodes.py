@@ -11,7 +11,7 @@ from tests.trouble.scene import Scene
 from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import theirs
 
-BY_REPLICAS = "it has as many pods as it has replicas, on whatever nodes there are"
+BY_REPLICAS = "these kinds have as many pods as replicas, on any nodes"
 
 
 async def loses_its_nodes_and_gets_them_back(scene: Scene) -> None:

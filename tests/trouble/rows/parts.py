@@ -102,7 +102,7 @@ async def has_no_script(scene: Scene) -> None:
 
 async def may_not_ask_its_metric_source(scene: Scene) -> None:
     """The administrator has not allowed this address, so no request is sent. The gate gives no verdict, and the step
-    waits for a person, who may approve it all the same.
+    waits for a person, who may approve it nevertheless.
     """
     body = forms.rollout(scene.app)
     (plan,) = body["spec"]["strategy"].values()

@@ -168,7 +168,7 @@ TROUBLES = (
             ),
         ),
         except_for={
-            (STATEFUL, DAEMON, *KRUISE): "its pods belong to no ReplicaSet",
+            (STATEFUL, DAEMON, *KRUISE): "their pods belong to no ReplicaSet",
         },
     ),
     Trouble(

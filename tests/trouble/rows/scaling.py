@@ -18,7 +18,7 @@ from tests.trouble.scene import Scene
 from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import theirs
 
-WITHOUT_REPLICAS = "it has a pod on every node and no replicas"
+WITHOUT_REPLICAS = "these kinds have one pod for each node, and no replicas"
 SCALED = tuple(form for form in FORMS if form not in ON_NODES)
 
 

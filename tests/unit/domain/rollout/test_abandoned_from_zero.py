@@ -165,7 +165,7 @@ def test_a_single_pod_makes_way_if_no_second_pod_is_allowed() -> None:
 
 @pytest.mark.parametrize("replicas", [1, 10])
 def test_an_older_revision_that_was_released_again_makes_way_too(replicas: int) -> None:
-    """Its ReplicaSet was made before the stable one, and is filled from zero all the same: it is of the template."""
+    """Its ReplicaSet was made before the stable one, and is still filled from zero: it is of the template."""
     world = a_world("partition", 10)
     released(world, "v2", "v3")
     release(world, "v1")

@@ -84,7 +84,7 @@ def test_after_zero_replicas_the_first_steps_share_and_never_more_is_new(style: 
 
 @ZERO
 def test_at_zero_replicas_no_ready_new_pod_is_behind_the_stable_service(style: str) -> None:
-    """The stable pods may go first; the stable Service stays pinned all the same."""
+    """The stable pods may go first; the stable Service still stays pinned."""
     world = at_half(style)
     leaked = history(world, lambda: pin_of(world) == "" and bool(ready_new(world)))
     world.people.edit(KEY, replicas=0)
