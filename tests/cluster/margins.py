@@ -109,7 +109,7 @@ class PointedAt:
         self._left: dict[str, datetime] = {}
 
     def before(self, change: Change, view: View) -> None:
-        """Note the subsets that a route names, and those that there are, as long as that is so."""
+        """Note the named and the existing subsets, with their times."""
         if change.key.name == self._app.name:
             self._named, self._there = self._named_in(view), self._subsets_in(view)
 

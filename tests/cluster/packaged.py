@@ -63,7 +63,7 @@ class Sample:
         return found
 
     def expected(self) -> tuple[JsonObject, JsonObject]:
-        """The fields of the object at either step, with the objects that stand beside it under `objects`."""
+        """The fields of the object at either step, with its companion objects under `objects`."""
         first, second = self.steps
         return self.content["expected"][first], self.content["expected"][second]
 

@@ -153,7 +153,7 @@ class Rehearsal(RuleBasedStateMachine):
     @precondition(lambda self: not self.workload.spec.paused)
     @rule()
     def restart(self) -> None:
-        """`kubectl rollout restart`, which kubectl refuses for what is paused."""
+        """`kubectl rollout restart`, which kubectl refuses for a paused workload."""
         self.restarts += 1
         tree = msgspec.json.decode(self.workload.spec.template)
         when = f"restart {self.restarts}"

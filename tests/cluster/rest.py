@@ -34,7 +34,7 @@ class Rest:
     Admission is not asked about a workload without the label, so nobody may change one before the label is back.
     """
     pods: tuple[tuple[str, str, int], ...]
-    """How many of an image are ready, or are not."""
+    """The numbers of ready and of unready pods of each image."""
     pins: tuple[tuple[str, str], ...]
     """Each Service, and the image it is pinned to (empty: it is not)."""
     share: float | None

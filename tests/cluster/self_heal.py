@@ -152,13 +152,13 @@ class SelfHeal:
         return difference(target, live)
 
     async def apply(self, key: Key, target: JsonObject, **parameters: str) -> JsonObject:
-        """Apply by force; answers the object."""
+        """Apply by force; return the object."""
         query = "&".join(f"{name}={value}" for name, value in parameters.items())
         path = f"{path_of(key)}?fieldManager={MANAGER}&force=true&{query}"
         return await self._client.patch(path, target, APPLY)
 
     def _target(self, wanted: JsonObject, live: JsonObject) -> JsonObject:
-        """Git's manifest, with what is ignored as it lives."""
+        """Git's manifest, with the live values of the ignored fields."""
         rule = self._rules.get((wanted["apiVersion"].rpartition("/")[0], wanted["kind"]))
         if rule is None or rule.mark not in child(live, "metadata", rule.part):
             return wanted

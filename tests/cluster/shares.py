@@ -52,7 +52,8 @@ class ShareNeverFalls:
 def _judged(app: Application, view: View, allowed: Permission) -> bool:
     """A release of a new revision is under way, and has pods to lead to.
 
-    Without routes, pods divide the requests until the last approval, and old ones come and go as their owner has it.
+    Without routes, pods divide the requests until the last approval, and old pods come and go as the owner's settings
+    say.
     """
     if (
         allowed.free

@@ -66,7 +66,7 @@ class Seen:
 
 @asynccontextmanager
 async def controlled(plane: Plane, recorder: Recorder) -> AsyncIterator[None]:
-    """The controller at work, on what `recorder` sees: its kind and pods."""
+    """The running controller; it reads its kind and its pods from `recorder`."""
     task = asyncio.create_task(_run(plane, recorder), name="small controller")
     try:
         yield

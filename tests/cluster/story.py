@@ -178,7 +178,9 @@ class Story:
                 await self.approve(step)
 
     async def jump(self, step: int) -> None:
-        """Go to another step (or to the same one again), as clients of the original do it; wait until it is heard."""
+        """Go to another step (or to the same one again), as clients of the original do it; wait until the controller
+        has seen it.
+        """
         part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
         body = {"status": {part: {"nextStepIndex": step}}}
         path = f"{path_of(self.key(ROLLOUTS))}/status"
@@ -191,7 +193,7 @@ class Story:
         self._last = heard.resource_version
 
     async def amend(self, patch: JsonObject, kind: Kind = ROLLOUTS) -> int:
-        """Merge a patch into the Rollout (or another object); answers its revision."""
+        """Merge a patch into the Rollout (or another object); return its revision."""
         answer = await self.client.patch(path_of(self.key(kind)), patch)
         return int(answer["metadata"]["resourceVersion"])
 
@@ -328,7 +330,7 @@ class Story:
         await self.recorder.until_state(lambda state: self._ready_in(state) == wanted)
 
     def _beside(self, pods: int) -> int:
-        """New pods of a step after scaling: a Deployment keeps their share, a CloneSet a count that a step says."""
+        """New pods of a step after scaling: a Deployment keeps their share, a CloneSet keeps the step's count."""
         if self.app.workload == "Deployment" or pods == self.app.replicas:
             return -(-pods * self.size // self.app.replicas)
         return min(pods, self.size)

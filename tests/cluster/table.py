@@ -361,7 +361,7 @@ def started(
     product: Product,
     recorder: Recorder,
 ) -> Together:
-    """The rows that were selected of the requesting module's parametrised test, running."""
+    """The selected rows of the requesting module's parametrised test, running."""
     selected = {
         str(item.callspec.params["title"])
         for item in request.session.items

@@ -82,7 +82,7 @@ Program = Callable[..., Awaitable[Running]]
 async def program(cluster: Plane) -> AsyncIterator[Program]:
     """Start the program as a process of its own; it ends with the test.
 
-    A program that a shell starts in the background inherits that SIGINT is ignored; one of a terminal hears it.
+    A program that a shell starts in the background ignores SIGINT; this program reacts to it.
     """
     started: list[asyncio.subprocess.Process] = []
     inherited = getsignal(SIGINT)

@@ -22,7 +22,7 @@ MOST = {Style.CANARY: 48, Style.PARTITION: 63}
 async def measured(
     plane_available: None, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Ground]:
-    """Give what measurements stand on, on a plane of its own."""
+    """Give the product and a recorder for measurements, on a plane of its own."""
     async with ground(tmp_path_factory.mktemp("cost"), SilentReporter()) as made:
         yield made
 

@@ -13,7 +13,7 @@ PLAYED_SECONDS = 900
 
 
 async def play(*arguments: str, module: str = "demo") -> tuple[int, str]:
-    """Run a demo to its end; return its exit code and what it printed."""
+    """Run a demo to its end; return its exit code and its output."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

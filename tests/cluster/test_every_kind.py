@@ -128,7 +128,7 @@ SAMPLED = {*KINDS[::EVERY], *(title for title in TABLE if title not in KINDS)}
 async def stage(
     plane_available: None, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
-    """Give Moonshift with the administrator's leave for cluster-scoped kinds, on a plane that has every kind."""
+    """Give Moonshift with the permission for cluster-scoped kinds, on a plane that has every kind."""
     async with Plane.start(tmp_path_factory.mktemp("every-plane")) as started_plane:
         await started_plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         listed = await started_plane.kubectl("get", "crd", "-o", "name")
@@ -144,7 +144,7 @@ async def stage(
 
 @pytest.fixture(scope="module")
 async def recording(stage: Product) -> AsyncIterator[Recorder]:
-    """Give a recording of what releases touch, besides the gateway objects."""
+    """Give a recording of the objects that releases touch, without gateway objects."""
     every = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
     await stage.plane.kubectl("get", every, "--all-namespaces")
     async with stage.plane.recorder(*RECORDED) as begun:

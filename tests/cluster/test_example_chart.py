@@ -28,7 +28,7 @@ STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))
 
 
 class Chart:
-    """The example under Helm's hand."""
+    """The example, managed by Helm."""
 
     def __init__(self, helm: Path, kubeconfig: Path, namespace: str) -> None:
         self._helm = helm
@@ -40,7 +40,7 @@ class Chart:
         await self.run("upgrade", "--install", "shop", str(CHART), *sets)
 
     async def run(self, *arguments: str) -> str:
-        """Run Helm; answers what it printed."""
+        """Run Helm; return its output."""
         process = await asyncio.create_subprocess_exec(
             *(str(self._helm), *arguments, *self._common),
             stdout=asyncio.subprocess.PIPE,

@@ -71,7 +71,7 @@ async def spec_of(story: Story, kind: Kind) -> JsonObject:
 
 
 async def shares(story: Story, wanted: object, *kinds: Kind) -> None:
-    """Wait until all of these say this share."""
+    """Wait until all of these show this share."""
     for kind in kinds or LED:
         await story.recorder.until_state(
             lambda state, kind=kind: share_of(state, kind, story.app.namespace) == wanted  # type: ignore[misc]

@@ -35,7 +35,7 @@ STYLES = {
 
 
 async def waits_at_its_step(story: Story) -> None:
-    """Half of the way."""
+    """The release has gone half of its way."""
     await story.begin()
     await story.reach(STEP)
 

@@ -41,7 +41,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def run(plugin: Path, *arguments: str, home: Path) -> str:
-    """Run kubectl with nothing but the plugin and the system's programs on PATH; answers what it printed."""
+    """Run kubectl with nothing but the plugin and the system's programs on PATH; return its output."""
     kubectl = (await ensure_built()).kubectl
     done = await asyncio.to_thread(
         subprocess.run,

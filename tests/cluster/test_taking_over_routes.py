@@ -90,7 +90,7 @@ async def world(product: Product) -> AsyncIterator[Recorder]:
 
 
 async def waits(story: Story) -> None:
-    """Half of the way, with both routes at their share."""
+    """The release has gone half of its way, with both routes at their share."""
     owners = gateways.owners(story.app.namespace)
     for kind in (HTTP_ROUTES, INGRESSES):
         await story.plane.apply(yaml.safe_dump(owners[kind]), user="developer")

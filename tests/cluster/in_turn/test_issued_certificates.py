@@ -89,7 +89,7 @@ async def readiness(pair: Replicas) -> str:
 async def test_an_issued_certificate_is_served_while_it_exists_and_is_valid(
     pair: Replicas, writes: Writes
 ) -> None:
-    """Ours, theirs, that of another authority of theirs, an expired one: each change under load."""
+    """Moonshift's certificate, the issued one, one of another authority, an expired one: each change under load."""
     assert f"Secret {NAME}: it does not exist" in await readiness(pair)
     first, second = new_authority(datetime.now(UTC)), new_authority(datetime.now(UTC))
 

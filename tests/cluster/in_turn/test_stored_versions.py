@@ -1,7 +1,7 @@
 """Objects that an older definition stored as v1alpha1 are stored as v1beta1 by the commands of docs/operations.md.
 
-Why: the version v1alpha1 can only go from the definition when no object in etcd has it; reading an object through the
-API server never shows in which version it is stored, so the test looks into etcd.
+Why: the version v1alpha1 can be removed from the definition only when no object in etcd has it; reading an object
+through the API server never shows in which version it is stored, so the test looks into etcd.
 """
 
 import asyncio

@@ -70,7 +70,7 @@ async def tracking(
 
 @pytest.fixture(scope="module")
 async def tracked_releases(tracking: Product) -> AsyncIterator[Recorder]:
-    """Give a recording of what these releases touch."""
+    """Give a recording of all objects that these releases touch."""
     here = tuple(kind for kind in RECORDED if kind.group != "networking.istio.io")
     async with tracking.plane.recorder(*here) as started:
         yield started

@@ -45,7 +45,7 @@ Files = Mapping[str, bytes]
 async def begun(
     ground: Plane, folder: Path, worker: Callable[[Product], Component], *flags: str
 ) -> AsyncIterator[tuple[Story, Product, Component]]:
-    """A release that waits at its first step; its scripts run in a worker of the test's."""
+    """A release that waits at its first step; its scripts run in a worker of the test."""
     await vacated(ground)
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(kept_product(ground, folder, extra=flags))

@@ -80,7 +80,7 @@ def definition() -> JsonObject:
 
 
 async def waits_at_its_step(story: Story) -> None:
-    """Half of the way."""
+    """The release has gone half of its way."""
     await story.begin()
     await story.reach(STEP)
 

@@ -147,7 +147,7 @@ async def test_rounds_go_on_after_a_failure(
 
 
 class Counting(Configurations):
-    """Configurations that fail in the rounds one says; `rounds` counts."""
+    """Configurations that fail in the given rounds; `rounds` counts."""
 
     def __init__(self, *failures: MoonshiftError | None) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class Counting(Configurations):
 async def problem_after(
     store: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str | None:
-    """The problem that readiness tells after all failures."""
+    """The problem that readiness shows after all failures."""
     without_waiting(monkeypatch, "RETRY", "HEARD", "LOOK_AGAIN", "LOOK_FOR_MISSING")
     async with rounds(store, tmp_path) as endpoint:
         await store.passed.wait()

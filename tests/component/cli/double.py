@@ -71,8 +71,7 @@ def make_rollout(
 
 @dataclass
 class Cluster:
-    """Collections by path; `overrides` answer (method, path) whatever is stored; `events` go to
-    whoever watches."""
+    """Collections by path; `overrides` answer (method, path) whatever is stored; `events` go to every watch."""
 
     server: FaultyServer
     directory: Path

@@ -14,7 +14,7 @@ from tests.component.kube.faulty_server import status
 
 
 def placed(api: Cluster) -> set[tuple[str, str]]:
-    """Whose place was taken, over all requests."""
+    """The impersonated users of all requests."""
     return {
         (
             request.headers.get("impersonate-user", ""),

@@ -205,7 +205,7 @@ async def test_a_command_that_is_killed_leaves_no_worker_behind(
     make_folder(tmp_path, one=ONE)
     program = [sys.executable, "-m", "controller.cli.main", "test-scripts", str(tmp_path)]
     inherited = signal.getsignal(number)
-    if inherited is signal.SIG_IGN:  # as under nohup; what is ignored is inherited
+    if inherited is signal.SIG_IGN:  # an ignored signal is inherited, as under nohup
         signal.signal(number, lambda *_: None)
     process = await asyncio.create_subprocess_exec(
         *program, "--watch", stdout=asyncio.subprocess.PIPE

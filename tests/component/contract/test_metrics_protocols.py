@@ -1,4 +1,4 @@
-"""The one Metrics class serves every part that tells about itself; mypy checks the signatures, this the presence."""
+"""The one Metrics class serves every part that reports metrics; mypy checks signatures, this test that they exist."""
 
 import inspect
 

@@ -37,7 +37,7 @@ class Patched(ApiDouble):
 
 
 def marked(api: ApiDouble) -> ReleaseDeployment:
-    """A Deployment with its owner's values and our last marks, and the action of who looked at it."""
+    """A Deployment with its owner's values and our last marks, and the action of the pass that observed it."""
     metadata: Object = {
         "name": "web",
         "generation": 3,

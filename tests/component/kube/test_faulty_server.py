@@ -1,4 +1,4 @@
-"""The server that other tests stand on leaves no socket open, whatever moment it ends at."""
+"""The server that other tests use leaves no socket open, at whatever moment it ends."""
 
 import asyncio
 import gc

@@ -1,7 +1,7 @@
 """The memory of an object in a cache does not grow unnoticed: bytes of Python's allocator, for objects of a usual size.
 
-Why bytes: resident memory of a process depends on the machine and on what ran before; the allocator's figure does
-not. The limits are a half more than was counted, so a field that only fills the caches meets them.
+Why bytes: resident memory of a process depends on the machine and on earlier work; the allocator's figure does
+not. The limits are one and a half times the counted bytes, so a field that only fills the caches exceeds them.
 """
 
 import gc
@@ -27,13 +27,13 @@ from tests.component.kube.reflecting import reflecting, settled
 from tests.component.runtime.virtual_time import virtual_time
 
 MANY = 500
-"""Objects in the cache; what the cache needs itself is shared by them."""
+"""Objects in the cache; the memory of the cache itself is divided among them."""
 
 Json = dict[str, Any]
 
 
 def metadata(number: int, kind: str) -> Json:
-    """Metadata as they come from an API server, with the fields that nobody here reads."""
+    """Metadata as they come from an API server, with fields that the product does not read."""
     manager = {
         "manager": "kubelet",
         "operation": "Update",

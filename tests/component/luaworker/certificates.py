@@ -24,7 +24,7 @@ def certificate(
     signer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey] | None,
     left: timedelta = HOUR,
 ) -> x509.Certificate:
-    """One that was issued two hours ago, and is valid for as long as is `left`: not any more where that is negative."""
+    """A certificate issued two hours ago that is valid for the time `left`; it has expired if that is negative."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
     return (

@@ -11,7 +11,7 @@ from tests.component.luaworker.process import Worker, worker
 async def shared_worker(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worker]:
     """One worker for all tests that do not harm it.
 
-    CPU is short, for tests that run into it; wall time is not, for busy machines."""
+    The limit of CPU time is short, for tests that exceed it; the limit of wall time is long, for busy machines."""
     folder: Path = tmp_path_factory.mktemp("worker")
     async with worker(
         f"unix://{folder}/w.sock", "--cpu-ms", "200", "--wall-ms", "8000", "--memory-mb", "32"

@@ -37,7 +37,7 @@ PATIENT = pb.Limits(cpu_ms=5_000, wall_ms=10_000)
 async def served(running: "Worker", obj: str) -> bytes:
     """The answer of a script that returns its object, as soon as there is a process for it.
 
-    A call waits half a second for one and is refused then: how soon a new one is there is a matter of the machine.
+    A call waits half a second for one and is refused then: the machine decides how soon a new one is ready.
     """
     while True:
         try:
@@ -167,9 +167,8 @@ async def worker(
 ) -> AsyncIterator[Worker]:
     """A worker that has answered its self-test, stopped at the end whatever happens.
 
-    No call is demoted unless the test asks for it: on a busy machine a demoted script gets no CPU at all, and the
-    limit of wall time ends it, whatever the test was about. Children do not end at rest, because it is uncertain how
-    soon a test counts processes.
+    No call is demoted unless the test asks for it: on a busy machine a demoted script gets no CPU at all, and the limit
+    of wall time ends it. Children do not end at rest, because it is uncertain how soon a test counts processes.
     """
     command = [*command, "--listen", listen, *flags]
     if not demotes:

@@ -82,7 +82,7 @@ async def test_a_crash_is_an_outcome(tmp_path: Path) -> None:
         call = asyncio.ensure_future(running.stub.Execute(request, timeout=60))
 
         def crash_whoever_works() -> bool:
-            # A spare that has just been born may be met too: it is no loss, and the next look finds the other.
+            # A new spare may be found, too; that does no harm, and the next look finds the other child.
             for pid in busy(idle):
                 os.kill(pid, signal.SIGSEGV)
             return call.done()

@@ -128,7 +128,7 @@ async def test_an_unknown_code_is_nobodys_outcome() -> None:
 
 
 async def _echo(running: Worker, number: int) -> bool:
-    """Whether it was served; never wrongly."""
+    """Whether the call was served; a wrong answer fails the test."""
     obj = f'{{"n":{number}}}'.encode()
     try:
         answer = await running.run("return obj", obj)

@@ -1,4 +1,4 @@
-"""Scripts that want too much: each is stopped in time, and the next one works."""
+"""Scripts that exceed a limit: each is stopped in time, and the next one works."""
 
 import pytest
 

@@ -56,7 +56,7 @@ class Trusting:
 
     @property
     def recycled(self) -> int:
-        """Calls that a child served which had served before."""
+        """Calls on children that had served before."""
         (line,) = [
             x
             for x in self.metrics.render().splitlines()

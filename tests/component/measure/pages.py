@@ -86,6 +86,6 @@ def json_page(body: str, status: int = 200) -> Answer:
 
 
 def vector(*values: str) -> Answer:
-    """A Prometheus' answer of so many series."""
+    """A Prometheus' answer with this number of series."""
     series = ",".join(f'{{"metric":{{}},"value":[1,"{value}"]}}' for value in values)
     return json_page(f'{{"status":"success","data":{{"resultType":"vector","result":[{series}]}}}}')

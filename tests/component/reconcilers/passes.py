@@ -122,7 +122,7 @@ class Passes:
         return self.api.writes.count("patch web")
 
     def store_status(self, changed: Callable[[RolloutStatus], RolloutStatus]) -> None:
-        """Change the status past everybody."""
+        """Change the stored status without an event."""
         status = msgspec.json.encode(changed(self.status))
         self.api.one(ROLLOUTS, "web")["status"] = msgspec.json.decode(status)
 

@@ -1,4 +1,4 @@
-"""A yes is asked for each time, a no is kept a moment; whoever waits for the right is answered at once."""
+"""A granted right is checked each time, a refusal is cached for a moment; a Rollout that waits gets a fresh answer."""
 
 from controller.errors import Right
 from controller.reconcilers.account_rights import KEPT, AccountRights

@@ -59,7 +59,7 @@ class Objects:
 
 
 def rollout(name: str = "web", *, asks: bool = True, reads: str = "") -> Rollout:
-    """A Rollout, perhaps with a record of what its pods read."""
+    """A Rollout, perhaps with a record of the configuration that its pods read."""
     annotations = {TRACK_CONFIG: "true"} if asks else {}
     pair = ConfigPair("t", "", {reads: "d1"})
     ours = MoonshiftStatus(config=TrackedConfig(pair)) if reads else MoonshiftStatus()

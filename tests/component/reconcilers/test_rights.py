@@ -21,7 +21,7 @@ class Cluster:
         self.granted = False
         self.away = False
         self.policy = False
-        """Something else than a right says no."""
+        """A cause other than a missing right refuses the write."""
         self.reviews: list[Right] = []
         self.woken: list[Key] = []
         self.rights = MissingRights(self.review, self.wake)

@@ -56,7 +56,7 @@ class Scene:
         self.gauge[resource] = synced
 
     async def stands(self, kind: Resource, availability: Availability) -> bool:
-        """It stands so now; whether passes may begin."""
+        """Set this state; return whether passes may begin."""
         self.caches[kind].availability = availability
         self.sources.tell()
         for _ in range(3):

@@ -43,7 +43,7 @@ FORBIDDEN = Forbidden("you may not")
 
 
 class Kinds:
-    """Kinds that stand as a test says; nothing exists."""
+    """Kinds in the state that a test sets; nothing exists."""
 
     def __init__(self) -> None:
         self.held: dict[Key, frozenset[Kind]] = {}
@@ -76,7 +76,7 @@ class Kinds:
 
 
 class Sources:
-    """Caches that stand as a test says."""
+    """Caches in the state that a test sets."""
 
     def __init__(self) -> None:
         self.stands: dict[str, Unavailable] = {}
@@ -212,7 +212,7 @@ def test_pods_that_became_unreadable_do_not_count_as_absent() -> None:
 
 
 class OwnScripts:
-    """ConfigMaps of the namespace that stand as a test says."""
+    """ConfigMaps of the namespace in the state that a test sets."""
 
     def __init__(self) -> None:
         self.held: dict[Key, set[Key]] = {}

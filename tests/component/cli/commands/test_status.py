@@ -1,4 +1,4 @@
-"""`status` waits for the outcome and says it by its exit code."""
+"""`status` waits for the outcome and reports it by its exit code."""
 
 from pathlib import Path
 from typing import Any

@@ -31,7 +31,7 @@ def own(reference: Reference) -> Reference:
 
 
 class Scene:
-    """A VirtualService of the tenant's script, and what its account may do."""
+    """A VirtualService of the tenant's script, and the rights of its account."""
 
     def __init__(self) -> None:
         self.server, self.scripts = ObjectServer(), Scripts()
