@@ -6,7 +6,7 @@ The rows of a run go on at the same time, each in a namespace of its own; the fi
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 
@@ -33,10 +33,6 @@ from tests.trouble.together import Appointment
 
 AT_ONCE = 14
 CASES = {case.title: case for case in cases_of(TROUBLES)}
-TEST = "test_trouble"
-KILLED = (
-    "test_every_trouble_shows_its_messages_although_the_controller_is_killed_at_the_worst_moment"
-)
 
 
 def parameters(cases: Mapping[str, Case]) -> list[ParameterSet]:
@@ -47,12 +43,13 @@ def parameters(cases: Mapping[str, Case]) -> list[ParameterSet]:
     ]
 
 
-def selected(request: pytest.FixtureRequest, *tests: str) -> list[Case]:
+def selected(request: pytest.FixtureRequest, *tests: Callable[..., Awaitable[None]]) -> list[Case]:
     """The cases of this run, of these tests."""
+    names = {test.__name__ for test in tests}
     titles = {
         str(item.callspec.params["title"])
         for item in request.session.items
-        if isinstance(item, pytest.Function) and item.originalname in tests
+        if isinstance(item, pytest.Function) and item.originalname in names
     }
     return [CASES[title] for title in sorted(titles)]
 
@@ -62,7 +59,14 @@ async def ground(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[Product, Recorder]]:
     """Give Moonshift on a plane of its own, with OpenKruise's manager where a case needs it, and a recording."""
-    of_kruise = any(case.form.of_kruise for case in selected(request, TEST, KILLED))
+    of_kruise = any(
+        case.form.of_kruise
+        for case in selected(
+            request,
+            test_every_trouble_shows_its_documented_messages,
+            test_every_trouble_shows_its_messages_although_the_controller_is_killed_at_the_worst_moment,
+        )
+    )
     await _build(of_kruise)
     async with AsyncExitStack() as stack:
         plane = await stack.enter_async_context(Plane.start(tmp_path_factory.mktemp("plane")))
@@ -156,7 +160,10 @@ async def killed(
     """
     await troubles.ended()
     running, recorder = ground
-    chosen = selected(request, KILLED)
+    chosen = selected(
+        request,
+        test_every_trouble_shows_its_messages_although_the_controller_is_killed_at_the_worst_moment,
+    )
 
     async def kill() -> None:
         await running.controller.kill()
@@ -177,7 +184,7 @@ async def killed(
 async def troubles(request: pytest.FixtureRequest, ground: tuple[Product, Recorder]) -> Together:
     """Give the selected cases, running."""
     together = Together(AT_ONCE)
-    chosen = selected(request, TEST)
+    chosen = selected(request, test_every_trouble_shows_its_documented_messages)
     together.start((c.title, partial(play, c, *ground)) for c in chosen if not c.row.alone)
     others, by_itself = together.tasks(), asyncio.Lock()
 
