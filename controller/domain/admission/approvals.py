@@ -1,9 +1,14 @@
-"""Records the user who approved a step or jumped to another one; admission writes the record into the status.
+"""Records the user who approved a step or jumped to another one, and keeps our part of a status that others write.
 
 Why here: only admission knows the author of a request. Invariant: the list is taken from the stored object, whatever
 the request contains, and gets one entry for each intent in the request: a state changed to StepReady, an approval that
 names its step, another next or present step, `moonshift jump`. The name in an entry is the authenticated user's. No
 request is refused here.
+
+A program that was compiled with the types of the original reads a status, changes it and writes it back without
+`status.moonshift`, which it does not know; with those of v1alpha1 also without `blueGreenStatus` and `nextStepIndex`.
+The release was then continued like one that the original began, and its approvals, its visits and the kept template
+were lost.
 """
 
 from datetime import datetime
@@ -20,6 +25,11 @@ KEPT = 50
 MAX_CHARACTERS = 500
 """Characters of a message; of a longer one the beginning is kept."""
 
+_UNKNOWN_TO_OLDER_TYPES = (
+    ("status", "moonshift"),
+    ("status", "blueGreenStatus"),
+    ("status", "canaryStatus", "nextStepIndex"),
+)
 _PLACE = ("status", "moonshift", "approvals")
 
 
@@ -27,6 +37,7 @@ def note_approval(
     old: JsonObject, new: JsonObject, user: str, now: datetime
 ) -> Unchanged | Amended:
     """Judge an update of a Rollout's status (raw JSON of either version; the shape is the same)."""
+    written, new = new, _with_our_part(old, new)
     exact = _exact(old, new)
     reason = _message(exact)
     entries = [
@@ -41,7 +52,19 @@ def note_approval(
     if exact:
         signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=reason)}
         result = changed(result, ("status", "moonshift", "approval"), signed)
-    return amended(new, result)
+    return amended(written, result)
+
+
+def _with_our_part(old: JsonObject, new: JsonObject) -> JsonObject:
+    """The update, with the stored values that older types lack if its author left them out; not of an empty status."""
+    if not child(new, "status"):
+        return new
+    result = new
+    for *path, name in _UNKNOWN_TO_OLDER_TYPES:
+        stored, written = child(old, *path), child(result, *path)
+        if name in stored and name not in written and (written or path == ["status"]):
+            result = changed(result, (*path, name), stored[name])
+    return result
 
 
 def _intents(old: JsonObject, new: JsonObject) -> list[tuple[int, int, bool]]:

@@ -37,6 +37,43 @@ def test_other_patches_are_no_approvals(before: str, after: str) -> None:
     assert note_approval(obj(before), obj(after), "alice", NOW) == Unchanged()
 
 
+def test_a_program_that_does_not_know_our_part_of_the_status_does_not_remove_it() -> None:
+    before = obj("StepPaused", step=2, approvals=[{"step": 1, "by": "bob"}])
+    after: JsonObject = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
+    verdict = note_approval(before, after, "alice", NOW)
+    assert isinstance(verdict, Amended)
+    ours = child(verdict.obj, "status", "moonshift")
+    assert ours["step"] == 2
+    assert [child(entry)["by"] for entry in items(ours, "approvals")] == ["bob", "alice"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "written", "expected"),
+    [
+        (
+            {"blueGreenStatus": {"currentStepIndex": 1}},
+            {"phase": "Progressing"},
+            {"blueGreenStatus": {"currentStepIndex": 1}, "phase": "Progressing"},
+        ),
+        (
+            {"canaryStatus": {"currentStepIndex": 1, "nextStepIndex": 2}},
+            {"canaryStatus": {"currentStepIndex": 1}},
+            {"canaryStatus": {"currentStepIndex": 1, "nextStepIndex": 2}},
+        ),
+    ],
+)
+def test_a_program_with_the_types_of_v1alpha1_removes_nothing_of_v1beta1(
+    stored: JsonObject, written: JsonObject, expected: JsonObject
+) -> None:
+    verdict = note_approval({"status": stored}, {"status": written}, "alice", NOW)
+    assert isinstance(verdict, Amended)
+    assert child(verdict.obj, "status") == expected
+
+
+def test_a_status_that_is_emptied_stays_empty() -> None:
+    assert note_approval(obj("StepPaused", step=2), {"status": {}}, "alice", NOW) == Unchanged()
+
+
 def test_an_exact_approval_carries_its_authors_own_name() -> None:
     asked = obj("StepPaused", approval={"step": 3, "by": "the boss"})
     verdict = note_approval(obj("StepPaused"), asked, "alice", NOW)
