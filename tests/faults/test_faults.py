@@ -35,7 +35,7 @@ class Trial:
         self._golden: dict[str, JsonObject] = {}
         self._usual: dict[str, Counter[str]] = {}
         self._number = 0
-        self.told: list[str] = []
+        self.lines: list[str] = []
         self.failures: list[str] = []
 
     async def run(self, cases: tuple[Case, ...]) -> None:
@@ -81,7 +81,7 @@ class Trial:
         told += [work] if work else []
         if told:
             self.failures.append(f"{name}, {style}: " + "; ".join(told) + "\n" + story.report())
-        self.told.append(
+        self.lines.append(
             f"{name or 'no fault'}, {style}: {fault.times} times, "
             f"{proxy.asked.total()} requests, {self._usual[style].total()} without it"
         )
@@ -92,7 +92,7 @@ async def tried(laboratory: Laboratory, title: str, cases: tuple[Case, ...]) -> 
     trial = Trial(laboratory, title)
     await trial.run(cases)
     assert not trial.failures, "\n".join((f"{len(trial.failures)} cases", *trial.failures))
-    print("\n" + "\n".join(trial.told))  # noqa: T201 - what was covered is part of the result
+    print("\n" + "\n".join(trial.lines))  # noqa: T201 - what was covered is part of the result
 
 
 async def test_a_release_under_each_fault_ends_as_one_without(faulty: Laboratory) -> None:

@@ -39,13 +39,13 @@ class Remembering(LedgerDouble):
     """Stores its arguments."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.noted: list[tuple[str, str]] = []
 
     def wrote(self, resource_name: str, key: Key, resource_version: str) -> None:
-        self.told.append(("wrote", resource_version))
+        self.noted.append(("wrote", resource_version))
 
     def deleted(self, resource_name: str, key: Key, uid: str) -> None:
-        self.told.append(("deleted", uid))
+        self.noted.append(("deleted", uid))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ async def test_a_deletion_waits_until_the_watch_shows_the_change(
 ) -> None:
     ledger = Remembering()
     await Writes(Answering(answer), ledger).delete(DEPLOYMENTS, EXTRA, "u1", "Foreground")
-    assert ledger.told == awaited
+    assert ledger.noted == awaited
 
 
 async def test_every_write_is_waited_for_in_the_version_that_it_made() -> None:
@@ -84,7 +84,7 @@ async def test_every_write_is_waited_for_in_the_version_that_it_made() -> None:
     versions.append(await writes.merge(DEPLOYMENTS, EXTRA, {"spec": {"paused": True}}))
     paused = [{"op": "remove", "path": "/spec/paused"}]
     versions.append(await writes.patch(DEPLOYMENTS, EXTRA, paused))
-    assert ledger.told == [("wrote", version) for version in versions]
+    assert ledger.noted == [("wrote", version) for version in versions]
     assert len({*versions}) == 3
 
 

@@ -53,17 +53,17 @@ class HistoryBuilder:
         return self.put(kind, name, {}, "DELETED")
 
     def do(self, what: str, image: str = "") -> "HistoryBuilder":
-        """A deed, at the present revision."""
+        """An action of a person, at the present revision."""
         self.actions.append(UserAction(len(self.changes), what, image))
         return self
 
     def scale(self, size: int) -> "HistoryBuilder":
-        """Another number of replicas, at the present revision."""
+        """An action that changes the number of replicas, at the present revision."""
         self.actions.append(UserAction(len(self.changes), "scale", size=size))
         return self
 
     def long(self) -> "HistoryBuilder":
-        """Longer than a place may be empty: nothing of the application changes meanwhile."""
+        """Let more time pass than a Service may be empty; nothing of the application changes meanwhile."""
         for number in range(ceil(self.app.grace + SLACK_SECONDS) + 1):
             self.service(f"x-{number}")
         return self
@@ -82,14 +82,14 @@ class HistoryBuilder:
         )
 
     def status(self, step: int, revision: str = "new") -> "HistoryBuilder":
-        """The Rollout, which says that the release of a revision is at a step."""
+        """Write the Rollout's status: the release of a revision is at a step."""
         said = {"currentStepIndex": step, "canaryRevision": revision}
         return self.put(
             ROLLOUTS, "shop", {"status": {"phase": "Progressing", "canaryStatus": said}}
         )
 
-    def tells(self, state: str, pods: int, ready: int, step: int = 1) -> "HistoryBuilder":
-        """The Rollout, which says where the release is and how many new pods there are."""
+    def reports(self, state: str, pods: int, ready: int, step: int = 1) -> "HistoryBuilder":
+        """Write the Rollout's status: the place of the release, and the numbers of new pods."""
         place = {"currentStepState": state, "currentStepIndex": step}
         said = {"canaryRevision": "new", "podTemplateHash": "new", **place}
         counts = {"canaryReplicas": pods, "canaryReadyReplicas": ready}

@@ -13,7 +13,7 @@ TEXT = b"hush-hush"
 
 
 def logged(told: bytes) -> list[str]:
-    """The findings in a log whose second line tells something."""
+    """The findings in a log whose second line has this message."""
     log = b'{"msg":"begun"}\n{"msg":"' + told + b'"}\n'
     return leaks({"controller.log": log}, {"token": TOKEN, "key": KEY, "text": TEXT})
 

@@ -28,31 +28,31 @@ def approved(history: HistoryBuilder) -> HistoryBuilder:
 
 BAD: dict[str, Callable[[], HistoryBuilder]] = {
     "a status that counts a pod that never was": (
-        lambda: released().new_pod("c").tells("StepUpgrade", 2, 1)
+        lambda: released().new_pod("c").reports("StepUpgrade", 2, 1)
     ),
     "a status that calls a pod ready that is not": (
-        lambda: released().new_pod("c", ready=False).tells("StepUpgrade", 1, 1)
+        lambda: released().new_pod("c", ready=False).reports("StepUpgrade", 1, 1)
     ),
     "a status that counts pods as they were too long ago": (
-        lambda: changed_often(released()).tells("StepUpgrade", 0, 0)
+        lambda: changed_often(released()).reports("StepUpgrade", 0, 0)
     ),
     "a status that counts pods of no revision": (
-        lambda: nameless(released().new_pod("c").tells("StepUpgrade", 1, 1))
+        lambda: nameless(released().new_pod("c").reports("StepUpgrade", 1, 1))
     ),
     "a step that waits for its approval before its pods are ready": (
         lambda: (
             released()
-            .tells("StepUpgrade", 0, 0)
+            .reports("StepUpgrade", 0, 0)
             .new_pod("c", ready=False)
-            .tells("StepPaused", 1, 0)
+            .reports("StepPaused", 1, 0)
         )
     ),
     "a second step that leaves its pods behind before they are ready": (
         lambda: (
             released()
             .new_pod("c")
-            .tells("StepPaused", 1, 1)
-            .tells("StepTrafficRouting", 1, 1, step=2)
+            .reports("StepPaused", 1, 1)
+            .reports("StepTrafficRouting", 1, 1, step=2)
         )
     ),
 }
@@ -66,18 +66,21 @@ def test_the_checker_flags(name: str) -> None:
 def test_a_status_that_lags_a_few_changes_passes() -> None:
     history = released().new_pod("c", ready=False).new_pod("c")
     assert (
-        "StatusIsTrue" not in history.tells("StepUpgrade", 1, 0).tells("StepPaused", 1, 1).broken()
+        "StatusIsTrue"
+        not in history.reports("StepUpgrade", 1, 0).reports("StepPaused", 1, 1).broken()
     )
 
 
 def test_an_approval_that_nobody_has_looked_at_is_not_the_controllers_word() -> None:
-    history = approved(changed_often(released().new_pod("c").tells("StepPaused", 1, 1)))
+    history = approved(changed_often(released().new_pod("c").reports("StepPaused", 1, 1)))
     assert "StatusIsTrue" not in history.broken()
 
 
 def test_a_step_whose_pods_fail_after_it_was_left_passes() -> None:
-    history = released().new_pod("c").tells("StepTrafficRouting", 1, 1)
-    history.new_pod("c", ready=False).tells("StepTrafficRouting", 1, 0).tells("StepPaused", 1, 0)
+    history = released().new_pod("c").reports("StepTrafficRouting", 1, 1)
+    history.new_pod("c", ready=False).reports("StepTrafficRouting", 1, 0).reports(
+        "StepPaused", 1, 0
+    )
     assert "StatusIsTrue" not in history.broken()
 
 

@@ -1,7 +1,7 @@
 """Every pod of the manifests keeps the Pod Security level "restricted", and the further rules of scanners.
 
 The rules are those of the Kubernetes Pod Security Standards, each with a counter-example that it finds. Secrets come by
-files, not by the environment; images have no tag of their own, so that whoever installs can pin them by digest.
+files, not by the environment; images have no tag of their own, so that an administrator can pin them by digest.
 """
 
 import re
@@ -135,7 +135,7 @@ def test_no_secret_is_in_the_environment(name: str) -> None:
 @pytest.mark.parametrize("name", PODS)
 def test_an_image_can_be_pinned_by_digest(name: str) -> None:
     for one in containers(PODS[name]):
-        assert not {":", "@"} & {*one["image"]}, "whoever installs says which"
+        assert not {":", "@"} & {*one["image"]}, "the administrator chooses the version"
     values = yaml.safe_load((DEPLOY / "helm" / "moonshift" / "values.yaml").read_text())
     for part in ("controller", "worker"):
         assert "digest" in values[part]["image"]

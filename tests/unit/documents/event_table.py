@@ -1,7 +1,7 @@
-"""The one table of Events in docs/runbooks.md, from the reasons and from the places that tell them.
+"""The one table of Events in docs/runbooks.md, from the reasons and from the places in the code that report them.
 
 `make generate` writes it (`python -m tests.unit.documents.event_table`); a test compares. Invariant: a reason is in the
-table as soon as the code can tell it, with the type that the code gives it.
+table as soon as the code can report it, with the type that the code gives it.
 """
 
 import ast

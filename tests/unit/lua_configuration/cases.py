@@ -42,7 +42,7 @@ def data_of(thing: dict[str, Any]) -> dict[str, Any]:
 
 
 def compared(result: dict[str, Any]) -> dict[str, Any]:
-    """A script's answer as cases write it: nothing is nothing, whether a list, a map or not there."""
+    """A script's answer as cases write it: an empty list, an empty map and a missing field are equal."""
     objects = [
         {**item, "metadata": {key: value for key, value in item["metadata"].items() if value}}
         for item in result.get("objects") or []

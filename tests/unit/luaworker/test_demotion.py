@@ -15,7 +15,7 @@ AFTER = 0.008
 
 
 class Scripted:
-    """A child with a given CPU time at each look. It records every deed that was done to it."""
+    """A child with a given CPU time at each look. It records every call of its methods."""
 
     def __init__(self, used: Iterable[float]) -> None:
         self._used = [0.0, *used]
@@ -40,7 +40,7 @@ class Scripted:
 
 
 async def watched(*used: float, staged: bool, heavy: bool = False) -> list[str]:
-    """The deeds done to a child with the given CPU times, look after look."""
+    """The calls on a child that has the given CPU times, look after look."""
     child = Scripted(used)
     demotion = Demotion(
         cast("Child", child),

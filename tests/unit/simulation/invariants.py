@@ -27,38 +27,39 @@ class Watch:
     def __init__(self, world: World) -> None:
         self.world = world
         self.excused = False
-        """Pods failed, were evicted or scaled away since the world was last whole: counts of them prove nothing."""
+        """Pods failed, were evicted or scaled away since the world was last whole: their number proves nothing."""
         self.replaced = False
         """A revision was abandoned during its release: its pods go at once, as designed."""
         self.unpinned = False
         """The stable Service was applied over its pin while no webhook answered, or a pin is wanted since the plan was
-        edited; nobody has looked since."""
+        edited; no pass has run since.
+        """
         self.forced = False
-        """Pods were replaced past admission and past us: which revision they are of proves nothing."""
+        """Pods were replaced without admission and without Moonshift: their revision proves nothing."""
         self.most_new = 0
-        """New pods there were once the workload had been scaled: the share that a scale event gives is not ours."""
+        """The number of new pods after the workload was scaled: a scale event divides the pods, not Moonshift."""
         self.surplus = 0
         """New pods beyond the step that the rounding of a scale event made; under blue-green they stay to the end."""
         self.granted = ("", 0)
-        """A release, and the most new pods that any step it has been at wanted: a jump back takes none away."""
+        """A release, and the largest number of new pods that one of its steps wanted: a jump back removes none."""
         self.led = (False, False)
-        """Whether gateway objects are led that nothing points at, and such that are pointed at."""
+        """Whether Moonshift leads gateway objects that no object refers to, and such that an object refers to."""
         self.left_at = world.cluster.now
         """The time at which the last object before it was restored."""
         self.empty_since: dict[str, datetime] = {}
-        """Since when a side that requests are sent to has had no ready pod, while another has some."""
+        """The time since which a side gets requests without a ready pod, while another side has ready pods."""
         self.sent: set[tuple[int, object]] = set(enumerate(NO_REQUESTS))
-        """Mailboxes by their number, with everything that was ever in them."""
+        """Mailboxes by their number, with every request that was ever in them."""
         """Approvals and jumps that people wrote."""
-        self.told = StatusChecker(world)
+        self.statuses = StatusChecker(world)
         world.cluster.caches.rollouts.subscribe(self.no_pass_writes_a_request)
         world.watchers.append(self.check)
 
-    # --- what is --------------------------------------------------------------------------------
+    # --- the facts -------------------------------------------------------------------------------
 
     @property
     def context(self) -> ReleaseContext | None:
-        """The world as the domain names it."""
+        """The world in the terms of the domain."""
         seen = self.world.observe(KEY)
         if seen is None or seen.workload is None:
             return None
@@ -70,13 +71,13 @@ class Watch:
         pods = self.world.cluster.selected(found) if found is not None else ()
         return tuple(pod for pod in pods if pod.ready_since is not None)
 
-    def nobody_is_asked_for(self) -> bool:
+    def no_pod_is_wanted(self) -> bool:
         """The owner wants no pod."""
         workload = self.world.cluster.deployments.get(KEY)
         return workload is not None and not workload.spec.replicas
 
     def limits(self, context: ReleaseContext) -> tuple[int, int]:
-        """How many pods more, and how many ready ones fewer than asked for, the owner allows."""
+        """The surge and the unavailable pods that the owner allows."""
         limits = owners_limits(context.owners_values, context.replicas)
         return limits.surge, limits.unavailable
 
@@ -90,12 +91,12 @@ class Watch:
             self.most_new = max(self.most_new, len(new))
         self.replaced = False
 
-    # --- what must be ---------------------------------------------------------------------------
+    # --- the rules -------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Every invariant, now."""
-        assert not self.told.wrong, (self.told.wrong, self.world.describe())
-        self.what_is_pointed_at_goes_last()
+        """Check every invariant now."""
+        assert not self.statuses.wrong, (self.statuses.wrong, self.world.describe())
+        self.referred_objects_are_restored_last()
         self.no_share_stays_on_an_empty_side()
         context = self.context
         if context is None:
@@ -120,14 +121,14 @@ class Watch:
             self.owners_limits_are_kept(context, ours)
 
     def no_pass_writes_a_request(self, old: Rollout | None, new: Rollout | None) -> None:
-        """That nobody has sent; else every release of a crowd would go before the others."""
+        """A pass writes no approval or jump that no person wrote; else each release of a crowd would go first."""
         found = set(enumerate(NO_REQUESTS if new is None else requests_of(new.status)))
         if new is not None and new.status == self.world.intended(new.metadata.key):
             assert found <= self.sent, self.world.describe()
         self.sent |= found
 
     def no_share_stays_on_an_empty_side(self) -> None:
-        """Not longer than the grace period, whatever took the pods and whoever waits for whom."""
+        """Not longer than the grace period, for any cause and any order of waits."""
         now, empty = self.world.cluster.now, self.empty_sides()
         self.empty_since = {side: self.empty_since.get(side, now) for side in empty}
         for side, since in self.empty_since.items():
@@ -137,11 +138,11 @@ class Watch:
             )
 
     def empty_sides(self) -> set[str]:
-        """Services that get requests and lead nowhere, while somebody could answer them.
+        """Services that get requests and have no ready pod, while a ready pod exists.
 
-        Where no pod is asked for, nobody is to answer.
+        If the owner wants no pod, no Service is empty by mistake.
         """
-        if self.nobody_is_asked_for():
+        if self.no_pod_is_wanted():
             return set()
         found = set()
         for service in self.world.cluster.services:
@@ -158,18 +159,20 @@ class Watch:
                 found.add(route.plan.canary_service)
         return found
 
-    def what_is_pointed_at_goes_last(self) -> None:
-        """An object that others named is restored one grace period after the last of them."""
+    def referred_objects_are_restored_last(self) -> None:
+        """An object is restored one grace period after the last object that referred to it."""
         routes = [route for route in self.world.routes if route.plan is not None]
         leading, below = (any(bool(r.depth) is deep for r in routes) for deep in (False, True))
         now = self.world.cluster.now
         if self.led[0] and not leading:
             self.left_at = now
         if self.led[1] and not below:
-            assert not leading, "a route points at what was given back"
-            assert self.led[0] is False, "a route and what it pointed at were given back at once"
+            assert not leading, "a route refers to a restored object"
+            assert self.led[0] is False, (
+                "a route and the object that it refers to were restored together"
+            )
             waited = (now - self.left_at).total_seconds()
-            assert waited >= GRACE, f"given back {waited} s after what pointed at it"
+            assert waited >= GRACE, f"restored {waited} s after the object that referred to it"
         self.led = (leading, below)
 
     def routes_lead_to_ready_pods(self, context: ReleaseContext) -> None:
@@ -195,7 +198,7 @@ class Watch:
             )
 
     def batch_is_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
-        """No more new pods than the step wants, or one before it did.
+        """No more new pods than this step or an earlier one wants.
 
         Except of a workload that was made again and got another template before its controller looked: nothing is
         stable, so its controller makes every pod of the only revision that there is.
@@ -228,7 +231,7 @@ class Watch:
 
 
 def rests(world: World) -> None:
-    """Services and routes are their owner's, and there is nothing to decide."""
+    """Services and routes are as their owner wrote them, and there is nothing to decide."""
     why = world.describe()
     assert [s.metadata.name for s in world.cluster.services] == ["web"], why
     service = world.cluster.services[KEY]

@@ -55,7 +55,7 @@ class Misfortunes(Passes):
             self.watch.accept_replacement()
             self.watch.forced &= self.state not in (Phase.HEALTHY, "no Rollout")
             self.watch.check()
-            self.watch.told.at_rest()
+            self.watch.statuses.at_rest()
 
     def abandon(self, version: str) -> None:
         """Another revision replaces the one before."""

@@ -1,7 +1,7 @@
-"""The deeds of the owner of a workload: the same for a Deployment and for a set of pods.
+"""The actions of the owner of a workload: the same for a Deployment and for a set of pods.
 
-Why it exists: the random releases are written once for all kinds. Invariant: every deed but making and deleting the
-workload goes through admission, as in `People`.
+Why it exists: the random releases are written once for all kinds. Invariant: every action except creating and deleting
+the workload goes through admission, as in `People`.
 """
 
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from tests.unit.worlds import World
 
 
 class Owner(Protocol):
-    """An owner's hands."""
+    """The actions of an owner."""
 
     world: World
 

@@ -1,6 +1,6 @@
 """Rules of time and processes: passes that crash or see an old state, controllers that run, a clock that advances.
 
-Invariant: nothing here is anybody's deed.
+Invariant: no rule here is an action of a person.
 """
 
 from datetime import timedelta

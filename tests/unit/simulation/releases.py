@@ -1,7 +1,8 @@
-"""Random releases: every hand that can come in between, for all kinds of workload.
+"""Random releases: every action that can disturb a release, for all kinds of workload.
 
 A machine of one kind says how it begins and how it ends (`begin`, `finished`), and adds the disturbances of its kind.
-Invariant: the watch is asked after every write; a rule that a deed makes meaningless is excused until all is whole.
+Invariant: the watch is asked after every write; a rule that an action makes meaningless is suspended until everything
+is whole.
 """
 
 from collections.abc import Callable
@@ -40,7 +41,7 @@ TURNS = st.sampled_from((0, 1, 2, 3, 4, 6, 8, 11, 15, 40))
 
 
 class Releases(Misfortunes):
-    """One workload, one Rollout, and many hands."""
+    """One workload, one Rollout, and many people and programs that change them."""
 
     # --- the owner ------------------------------------------------------------------------------
 
@@ -124,7 +125,7 @@ class Releases(Misfortunes):
         self.scaled(replicas, seen_at_zero=self.owner.size == 0)
 
     def scaled(self, replicas: int, *, seen_at_zero: bool) -> None:
-        """It has so many replicas, and the world is at rest."""
+        """Scale the workload to this number of replicas, and let the world come to rest."""
         before = self.position
         self.owner.scale(replicas)
         self.watch.most_new = 10**6

@@ -1,7 +1,7 @@
 """The cost of one release's passes for the interpreter does not grow unnoticed: calls of the product's functions.
 
-Why calls: seconds mean nothing on a shared machine, a count is the same everywhere. The limits are a quarter above what
-was counted; whoever computes something again in every pass, or wakes a pass for nothing, meets them.
+Why calls: seconds mean nothing on a shared machine, a count is the same everywhere. The limits are a quarter above the
+counted calls; a change that computes something again in every pass, or starts a pass without a reason, exceeds them.
 """
 
 import sys

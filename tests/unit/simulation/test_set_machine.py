@@ -45,7 +45,7 @@ FORMS = (
 class SetWatch(Watch):
     """The rules that hold at every instant of a release of a set of pods."""
 
-    def nobody_is_asked_for(self) -> bool:
+    def no_pod_is_wanted(self) -> bool:
         """The owner wants no pod, or there is no node."""
         found = self.world.cluster.pod_sets.get(KEY)
         if found is None or found.spec.replicas is None:

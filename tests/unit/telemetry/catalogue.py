@@ -47,7 +47,7 @@ def of_worker() -> list[Entry]:
 
 
 def of_state() -> list[Entry]:
-    """Gauges that only the leader tells."""
+    """Gauges that only the leader exports."""
     rollouts = [_of_gauge("rollout", gauge) for gauge in ROLLOUTS]
     return rollouts + [_of_gauge("trafficrouting", gauge) for gauge in ROUTINGS]
 

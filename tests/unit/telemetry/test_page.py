@@ -13,7 +13,7 @@ OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
 
 
 def registry(series: int) -> CollectorRegistry:
-    """A gauge of so many series beside metrics of every other type."""
+    """A gauge with this number of series beside metrics of every other type."""
     made = CollectorRegistry()
     gauge = Gauge("shop_queue", "Things\nthat wait", ("name",), registry=made)
     for number in range(series):

@@ -1,4 +1,4 @@
-"""Where `promote --full` has got to."""
+"""The progress of `promote --full`."""
 
 import pytest
 

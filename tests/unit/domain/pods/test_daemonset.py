@@ -1,4 +1,4 @@
-"""Which pods of a native DaemonSet may go: the original's table, and what it gets wrong."""
+"""Which pods of a native DaemonSet may go: the original's table, and corrections of its mistakes."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Partitions of sets of pods: the original's conversions, and what it gets wrong."""
+"""Partitions of sets of pods: the original's conversions, and corrections of its mistakes."""
 
 import pytest
 from hypothesis import given

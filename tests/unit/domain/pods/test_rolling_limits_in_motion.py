@@ -1,4 +1,4 @@
-"""Knobs from move to move: every written value follows from the read values, and no move makes a pod too many."""
+"""Rolling limits from move to move: each written value follows from the read values; no move makes a pod too many."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

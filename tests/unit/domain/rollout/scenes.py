@@ -77,7 +77,7 @@ def history(world: World, look: Callable[[], T]) -> list[T]:
 
 
 def first_instants(world: World, **facts: Callable[[], bool]) -> dict[str, datetime]:
-    """When each fact is first so, from now on, in the order in which that happened."""
+    """The time at which each fact first becomes true, in the order of these times."""
     seen: dict[str, datetime] = {}
 
     def note() -> None:

@@ -55,7 +55,7 @@ def is_behind(world: World) -> None:
 
 
 def most(world: World, version: str) -> Callable[[], int]:
-    """Answers the most pods of a version that were wanted at any instant from now on."""
+    """Return a function: the largest number of pods of a version that was wanted at any instant since this call."""
     seen = [0]
     world.watchers.append(lambda: seen.append(size(world, version)))
     return lambda: max(seen)

@@ -73,7 +73,7 @@ def scaling_of(world: World) -> JsonObject:
 
 
 def limited(limit: int | str) -> PodSet:
-    """A CloneSet of which so many pods may be missing while it grows."""
+    """A CloneSet with this maxUnavailable for the time in which it grows."""
     found = make_pod_set("CloneSet")
     scale = msgspec.Raw(msgspec.json.encode({"maxUnavailable": limit}))
     return structs.replace(found, spec=structs.replace(found.spec, scale_strategy=scale))

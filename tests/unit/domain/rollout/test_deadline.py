@@ -30,7 +30,7 @@ from tests.unit.worlds import World
 
 
 def limited(style: str = "partition") -> World:
-    """A world at rest whose plan allows so many seconds a step."""
+    """A world at rest whose plan allows 60 seconds for each step."""
     strategy = structs.replace(
         make_strategy(steps=make_steps("20%", "50%"), style=style),
         progress_deadline_seconds=60,

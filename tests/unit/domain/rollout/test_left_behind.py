@@ -220,7 +220,7 @@ def applied_set(which: str) -> World:
 
 
 def lose_marks(world: World) -> None:
-    """Label and marks are taken off, and no webhook hears it."""
+    """Label and marks are taken off, and no webhook sees that."""
     found = set_of(world)
     kept = {k: v for k, v in found.metadata.annotations.items() if k not in names.OURS_ON_WORKLOAD}
     world.people.unheard = True

@@ -19,7 +19,7 @@ def limits_of(world: World) -> RollingUpdate | None:
 
 
 def scaled(world: World, size: int) -> None:
-    """It has so many replicas, and comes to rest."""
+    """Scale the workload to this number of replicas, and let it come to rest."""
     world.people.edit(KEY, replicas=size)
     world.rest()
 

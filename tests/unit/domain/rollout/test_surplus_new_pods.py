@@ -49,7 +49,7 @@ def without_nodes(world: World) -> None:
 
 
 def with_nodes(world: World, nodes: int = 5) -> None:
-    """So many nodes are there, seen at once."""
+    """Set the number of nodes; the controller sees it at once."""
     world.cluster.nodes = nodes
 
 

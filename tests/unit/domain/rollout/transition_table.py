@@ -2,7 +2,7 @@
 
 Each cell is played: a release of v2 is brought into the state, disturbed, and left alone until it rests; the cell says
 the reason that the condition Progressing gives first, and where the release rests. `python -m
-tests.unit.domain.rollout.transition_table` writes the table into the document; a test holds the document against it.
+tests.unit.domain.rollout.transition_table` writes the table into the document; a test compares the two.
 """
 
 import sys
