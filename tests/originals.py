@@ -25,13 +25,13 @@ BATCH_RELEASE_UID = "11111111-2222-3333-4444-555555555555"
 
 def control_info(name: str, uid: str = BATCH_RELEASE_UID) -> str:
     """Which BatchRelease moves a workload."""
-    said = {
+    fields = {
         "apiVersion": "rollouts.kruise.io/v1beta1",
         "kind": "BatchRelease",
         "name": name,
         "uid": uid,
     }
-    return json.dumps({**said, "controller": True, "blockOwnerDeletion": True})
+    return json.dumps({**fields, "controller": True, "blockOwnerDeletion": True})
 
 
 def batch_release(rollout: JsonObject) -> JsonObject:
@@ -84,8 +84,8 @@ def workload(obj: JsonObject, style: str, uid: str = BATCH_RELEASE_UID) -> JsonO
         case "Deployment", _:
             return changed(_with_times(obj, record), ("spec", "strategy"), record["strategy"])
         case "DaemonSet", _ if obj["apiVersion"] == "apps/v1":
-            for key, said in (("original-update-strategy", "RollingUpdate"), ("revision", "{}")):
-                obj = changed(obj, ("metadata", "annotations", DAEMON + key), said)
+            for key, item in (("original-update-strategy", "RollingUpdate"), ("revision", "{}")):
+                obj = changed(obj, ("metadata", "annotations", DAEMON + key), item)
             return obj
         case _:
             return obj
@@ -100,12 +100,12 @@ def _with_times(obj: JsonObject, record: dict[str, Any]) -> JsonObject:
 
 def _advanced(obj: JsonObject, record: dict[str, Any]) -> JsonObject:
     """Paused and `Recreate`: the original's own controller moves the pods."""
-    said = {
+    fields = {
         "rollingStyle": "Partition",
         "rollingUpdate": record["strategy"].get("rollingUpdate"),
         "partition": "20%",
     }
-    obj = changed(obj, ("metadata", "annotations", STRATEGY), json.dumps(said))
+    obj = changed(obj, ("metadata", "annotations", STRATEGY), json.dumps(fields))
     obj = changed(obj, ("metadata", "annotations", EXTRA_STATUS), '{"updatedReadyReplicas":1}')
     obj = changed(obj, ("metadata", "labels", CONTROLLED), "true")
     return changed(obj, ("spec", "strategy"), {"type": "Recreate"})
@@ -152,7 +152,7 @@ def autoscaler(obj: JsonObject) -> JsonObject:
 
 def status(obj: JsonObject) -> JsonObject:
     """The Rollout: its status without our part, and without conditions that only we write."""
-    said: Any = {key: value for key, value in child(obj, "status").items() if key != "moonshift"}
+    status: Any = {key: value for key, value in child(obj, "status").items() if key != "moonshift"}
     known = ("Progressing", "Succeeded", "Terminating")
-    said["conditions"] = [c for c in said.get("conditions", []) if c["type"] in known]
-    return {**without_ours(obj), "status": said}
+    status["conditions"] = [c for c in status.get("conditions", []) if c["type"] in known]
+    return {**without_ours(obj), "status": status}

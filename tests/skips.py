@@ -12,9 +12,9 @@ def reason_beginning(reporter: pytest.TerminalReporter, words: str) -> str:
     """Return the first reason of a skip that begins with these words; empty when there is none."""
     reports: Iterable[object] = reporter.stats.get("skipped", ())
     for report in reports:
-        told = report.longrepr if isinstance(report, pytest.TestReport) else None
-        if isinstance(told, tuple) and (reason := told[2].removeprefix("Skipped: ")).startswith(
-            words
-        ):
+        longrepr = report.longrepr if isinstance(report, pytest.TestReport) else None
+        if isinstance(longrepr, tuple) and (
+            reason := longrepr[2].removeprefix("Skipped: ")
+        ).startswith(words):
             return str(reason)
     return ""

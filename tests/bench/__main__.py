@@ -102,8 +102,10 @@ def _leaves(failure: Exception) -> list[str]:
     """The errors inside all groups of a failure."""
     if isinstance(failure, ExceptionGroup):
         return [text for inner in failure.exceptions for text in _leaves(inner)]
-    said = " ".join(str(failure).split())
-    return [f"{type(failure).__name__}: {said}" if said else f"{type(failure).__name__}: too slow"]
+    words = " ".join(str(failure).split())
+    return [
+        f"{type(failure).__name__}: {words}" if words else f"{type(failure).__name__}: too slow"
+    ]
 
 
 if __name__ == "__main__":

@@ -222,12 +222,12 @@ async def _take_away(ground: Ground, made: Fleet) -> None:
 
 def _shown(ground: Ground, keys: Iterable[Key]) -> str:
     """The status of some Rollouts, in words."""
-    said = []
+    found = []
     for key in tuple(keys)[:3]:
         view = ground.rollouts.get(key)
         status = "gone" if view is None else _status_text(view)
-        said.append(f"{key.name} {status}")
-    return "; ".join(said)
+        found.append(f"{key.name} {status}")
+    return "; ".join(found)
 
 
 def _status_text(view: View) -> str:

@@ -173,13 +173,13 @@ class Follower:
         }
         async with self._client.stream(self._path, parameters) as lines:
             async for line in lines:
-                said = _LINE.decode(line)
-                if said.type == "ERROR":
-                    raise RequestRefused(500, bytes(said.object).decode())
-                view = _VIEW.decode(said.object)
+                event = _LINE.decode(line)
+                if event.type == "ERROR":
+                    raise RequestRefused(500, bytes(event.object).decode())
+                view = _VIEW.decode(event.object)
                 self._version = view.metadata.resource_version
-                if said.type != "BOOKMARK":
-                    self._take(view, gone=said.type == "DELETED")
+                if event.type != "BOOKMARK":
+                    self._take(view, gone=event.type == "DELETED")
 
     def _take(self, view: View, gone: bool) -> None:
         if gone:

@@ -28,7 +28,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 def print_json(rows: Sequence[Row]) -> None:
     """Write the rows as JSON to standard output."""
-    said = [
+    found = [
         {
             "name": row.name,
             "original": row.original,
@@ -41,7 +41,7 @@ def print_json(rows: Sequence[Row]) -> None:
         }
         for row in rows
     ]
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(said)).decode() + "\n")
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
 
 
 def _cells(row: Row) -> tuple[str, str, str, str, str]:

@@ -51,22 +51,22 @@ class ConditionsAreTrue:
 
 def conditions_of(rollout: JsonObject) -> Conditions:
     """The conditions by their type."""
-    return {said["type"]: said for said in _status(rollout).get("conditions") or ()}
+    return {item["type"]: item for item in _status(rollout).get("conditions") or ()}
 
 
 def contradictions(rollout: JsonObject) -> Iterator[str]:
     """Everything that cannot be true at the same time, in one status."""
-    said, phase = conditions_of(rollout), str(_status(rollout).get("phase") or "")
-    if len(said) != len(_status(rollout)["conditions"]):
+    conditions, phase = conditions_of(rollout), str(_status(rollout).get("phase") or "")
+    if len(conditions) != len(_status(rollout)["conditions"]):
         yield "the status has a condition twice"
-    yield from _of_kstatus(said, phase)
-    yield from _of_the_release(said, phase)
+    yield from _of_kstatus(conditions, phase)
+    yield from _of_the_release(conditions, phase)
 
 
-def _of_kstatus(said: Conditions, phase: str) -> Iterator[str]:
+def _of_kstatus(conditions: Conditions, phase: str) -> Iterator[str]:
     """Ready, Reconciling and Stalled, which tools that wait for a Rollout read."""
     ready, reconciling, stalled = (
-        said.get(kind, {}) for kind in ("Ready", "Reconciling", "Stalled")
+        conditions.get(kind, {}) for kind in ("Ready", "Reconciling", "Stalled")
     )
     held = _is_true(stalled)
     if _is_true(ready) != (phase in IDLE and not held):
@@ -79,9 +79,9 @@ def _of_kstatus(said: Conditions, phase: str) -> Iterator[str]:
         yield f"Stalled is {held}, because of {stalled.get('reason')!r}: {stalled.get('message')!r}"
 
 
-def _of_the_release(said: Conditions, phase: str) -> Iterator[str]:
+def _of_the_release(conditions: Conditions, phase: str) -> Iterator[str]:
     """Progressing and Succeeded."""
-    progressing = said.get("Progressing", {})
+    progressing = conditions.get("Progressing", {})
     under_way = _is_true(progressing)
     if progressing and under_way == (progressing["reason"] == OVER):
         yield f"Progressing is {progressing['status']} with the reason {progressing['reason']}"
@@ -89,7 +89,7 @@ def _of_the_release(said: Conditions, phase: str) -> Iterator[str]:
         yield f"Progressing is True in phase {phase}"
     if phase == "Progressing" and not under_way:
         yield "the phase is Progressing, the condition is not True"
-    if phase == "Progressing" and "Succeeded" in said:
+    if phase == "Progressing" and "Succeeded" in conditions:
         yield "a release is under way, and the status already has Succeeded"
 
 
@@ -110,11 +110,11 @@ def _unlike_the_one_before(before: JsonObject, now: JsonObject) -> Iterator[str]
     earlier, later = conditions_of(before), conditions_of(now)
     for kind in sorted(earlier.keys() & later.keys()):
         yield from _times(kind, earlier[kind], later[kind])
-    seen, told = (int(_status(one).get("observedGeneration") or 0) for one in (before, now))
-    if told < seen:
-        yield f"observedGeneration goes from {seen} back to {told}"
-    if told > int(now["metadata"].get("generation") or told):
-        yield f"observedGeneration is {told}, there is only {now['metadata']['generation']}"
+    seen, reported = (int(_status(one).get("observedGeneration") or 0) for one in (before, now))
+    if reported < seen:
+        yield f"observedGeneration goes from {seen} back to {reported}"
+    if reported > int(now["metadata"].get("generation") or reported):
+        yield f"observedGeneration is {reported}, there is only {now['metadata']['generation']}"
     # No release is reported: its workload is gone, and the present workload was never released.
     if _ends(before, now) and "Progressing" in later and "Succeeded" not in later:
         yield "a release has ended, and nobody says how"

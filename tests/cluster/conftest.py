@@ -82,8 +82,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if reason:
         terminalreporter.section("CLUSTER TESTS DID NOT RUN", sep="!", red=True, bold=True)
         terminalreporter.write_line(reason)
-    told = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items() if number)
-    terminalreporter.write_line(f"cluster tests that ran: {ran}" + (f" ({told})" if told else ""))
+    text = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items() if number)
+    terminalreporter.write_line(f"cluster tests that ran: {ran}" + (f" ({text})" if text else ""))
 
 
 @pytest.fixture(scope="session", autouse=True)

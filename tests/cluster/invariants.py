@@ -226,28 +226,28 @@ def judge(
         contradicted = conditions.after(change, allowed)
         if not allowed.released:
             continue
-        told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
-        told[ShareNeverFalls.__name__] = share.look(app, view, allowed)
-        told[Margin.__name__] = margin.after(
+        details = {rule.__name__: rule(app, view, allowed) for rule in RULES}
+        details[ShareNeverFalls.__name__] = share.look(app, view, allowed)
+        details[Margin.__name__] = margin.after(
             change,
             view,
             scaled_down=allowed.least < app.replicas,
             scaled_to_zero=allowed.size == 0,
         )
-        told[PointedAt.__name__] = pointed_at.after(change, view)
-        told[EmptySides.__name__] = empty
-        told[StatusIsTrue.__name__] = untrue
-        told[ConditionsAreTrue.__name__] = contradicted
-        told[StepsInOrder.__name__] = steps.look(
+        details[PointedAt.__name__] = pointed_at.after(change, view)
+        details[EmptySides.__name__] = empty
+        details[StatusIsTrue.__name__] = untrue
+        details[ConditionsAreTrue.__name__] = contradicted
+        details[StepsInOrder.__name__] = steps.look(
             step_in_status(view, app.name),
             allowed.image,
             allowed.step,
             stable=allowed.free or allowed.image == STABLE_IMAGE,
         )
-        for rule, detail in told.items():
+        for rule, detail in details.items():
             if detail is not None and rule not in broken:
                 found.append(Violation(change.resource_version, rule, detail))
-        broken = {rule for rule, detail in told.items() if detail is not None}
+        broken = {rule for rule, detail in details.items() if detail is not None}
     return found
 
 

@@ -127,13 +127,13 @@ def _pairs(path: Path) -> Iterator[tuple[int, JsonObject, tuple[int, int]]]:
     if "rollout" not in content:
         return
     steps = content["rollout"]["spec"]["strategy"]["canary"]["steps"]
-    told = [
+    found = [
         number
-        for number, (step, said) in enumerate(zip(steps, content["expected"], strict=True))
-        if "error" not in said and (step.get("traffic", "0%") != "0%" or step.get("matches"))
+        for number, (step, item) in enumerate(zip(steps, content["expected"], strict=True))
+        if "error" not in item and (step.get("traffic", "0%") != "0%" or step.get("matches"))
     ]
-    shares = [n for n in told if not steps[n].get("matches") and steps[n]["traffic"] != "100%"]
-    for missing, numbers in enumerate((shares, told)):
+    shares = [n for n in found if not steps[n].get("matches") and steps[n]["traffic"] != "100%"]
+    for missing, numbers in enumerate((shares, found)):
         if len(numbers) > 1:
             yield missing, content, (numbers[0], numbers[1])
             return

@@ -126,15 +126,15 @@ def _recorded(rollout: JsonObject, app: Application) -> tuple[object, ...]:
 def _rollout(status: Mapping[str, Any], *, paused: bool, app: Application) -> tuple[object, ...]:
     inner = status.get("blueGreenStatus" if app.blue_green else "canaryStatus") or {}
     ours = status.get("moonshift") or {}
-    said = {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions") or ()}
+    conditions = {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions") or ()}
     return (
         status.get("phase"),
         inner.get("currentStepIndex"),
         inner.get("currentStepState"),
         inner.get("nextStepIndex"),
         paused,
-        said.get("Progressing"),
-        said.get("Stalled"),
+        conditions.get("Progressing"),
+        conditions.get("Stalled"),
         ours.get("jump") or 0,
         bool(ours.get("approval")),
     )

@@ -127,7 +127,7 @@ async def _reconcile(plane: Plane, app: JsonObject, pods: dict[int, JsonObject])
             await plane.client().delete(f"{collection(PODS, meta['namespace'])}/{meta['name']}")
     new = [pod for pod in pods.values() if _revision_of(pod) == update]
     complete = len(new) == len(pods) == replicas and not moving
-    said = {
+    fields = {
         "observedGeneration": app["metadata"]["generation"],
         "replicas": len(pods),
         "readyReplicas": len(pods) - len(moving),
@@ -135,8 +135,8 @@ async def _reconcile(plane: Plane, app: JsonObject, pods: dict[int, JsonObject])
         "currentRevision": update if complete and partition == 0 else current,
         "updateRevision": update,
     }
-    if said != status:
-        await plane.client().patch(f"{_path(app)}/status", {"status": said})
+    if fields != status:
+        await plane.client().patch(f"{_path(app)}/status", {"status": fields})
 
 
 def _path(app: JsonObject) -> str:

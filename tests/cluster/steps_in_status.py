@@ -23,7 +23,7 @@ class StepsInOrder:
     """The status shows no step that was not approved, and never returns to an earlier step by itself."""
 
     def __init__(self) -> None:
-        self._told = ("", 0)
+        self._shown = ("", 0)
         """The last revision and step in the status; step 0 if the present one is not known."""
         self._earlier: set[str] = set()
         """Revisions that the status showed before the release under way."""
@@ -31,24 +31,24 @@ class StepsInOrder:
         self._image = ""
 
     def look(
-        self, told: tuple[str, int] | None, image: str, approved: int, *, stable: bool
+        self, shown: tuple[str, int] | None, image: str, approved: int, *, stable: bool
     ) -> str | None:
         """Judge the step that the status shows now. `approved` is the step a person let the release come to, of this
         image.
         """
         if image != self._image or stable:
-            self._earlier.add(self._told[0])
-            self._told = ("", 0)
+            self._earlier.add(self._shown[0])
+            self._shown = ("", 0)
         elif approved < self._approved:
             # A requested step back: the status may lag behind.
-            self._told = (self._told[0], 0)
+            self._shown = (self._shown[0], 0)
         self._image, self._approved = image, approved
-        if told is None or stable or told[0] in self._earlier:
+        if shown is None or stable or shown[0] in self._earlier:
             return None
-        before, step = self._told[1], told[1]
-        if before == 0 and step > approved and told[0] == self._told[0]:
+        before, step = self._shown[1], shown[1]
+        if before == 0 and step > approved and shown[0] == self._shown[0]:
             return None
-        self._told = told
+        self._shown = shown
         if step > approved:
             return f"the status says step {step}, approved is {approved}"
         return f"the status goes from step {before} to {step}" if step < before else None

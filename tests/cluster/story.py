@@ -419,7 +419,7 @@ class Story:
         asked = self.plane.audit.since(
             self._audit_mark, user=CONTROLLER_USER, where=lambda r: r.namespace == here
         )
-        return [Violation(*told) for told in judge_requests(asked)]
+        return [Violation(*item) for item in judge_requests(asked)]
 
     def times(self, history: tuple[Change, ...]) -> Times:
         """When changes were made, by the audit log."""

@@ -100,8 +100,8 @@ async def stalled(story: Story, reason: str) -> str:
     message: str = condition(status, "Stalled")["message"]
     assert status["message"] == message
     assert condition(status, "Ready")["status"] == "False"
-    told = await story.event(reason)
-    assert (told["type"], told["message"]) == ("Warning", message)
+    event = await story.event(reason)
+    assert (event["type"], event["message"]) == ("Warning", message)
     return message
 
 
@@ -119,16 +119,16 @@ async def untouched(story: Story, kind: str) -> None:
 
 async def the_service_is_missing(story: Story) -> None:
     await begun(story, manifests.rollout(story.app), "Service")
-    said = await stalled(story, "ServiceNotFound")
-    assert f"Service {story.app.namespace}/shop does not exist" in said
+    message = await stalled(story, "ServiceNotFound")
+    assert f"Service {story.app.namespace}/shop does not exist" in message
     await story.create(manifests.service(story.app))
     await story.paused_at(1)
 
 
 async def the_gateway_object_is_missing(story: Story) -> None:
     await begun(story, manifests.rollout(story.app), "VirtualService")
-    said = await stalled(story, "GatewayObjectNotFound")
-    assert f"VirtualService {story.app.namespace}/shop does not exist" in said
+    message = await stalled(story, "GatewayObjectNotFound")
+    assert f"VirtualService {story.app.namespace}/shop does not exist" in message
     await story.create(manifests.virtual_service(story.app))
     await story.paused_at(1)
 
@@ -141,9 +141,9 @@ async def the_workload_is_missing(story: Story) -> None:
 
 async def no_script_is_there_for_the_kind(story: Story) -> None:
     await lane(story, "Scriptless")
-    said = await stalled(story, "ScriptNotFound")
-    assert "Scriptless" in said
-    assert f"lua.traffic.routing.Scriptless.{invented.GROUP}" in said
+    message = await stalled(story, "ScriptNotFound")
+    assert "Scriptless" in message
+    assert f"lua.traffic.routing.Scriptless.{invented.GROUP}" in message
     await untouched(story, "Scriptless")
 
 
@@ -156,8 +156,8 @@ async def lane(story: Story, kind: str) -> None:
 
 async def the_kind_comes_later(story: Story) -> None:
     await begun(story, led_by("Late", story.app))
-    said = await stalled(story, "KindNotServed")
-    assert f"Late ({invented.API_VERSION}) is not served by this cluster" in said
+    message = await stalled(story, "KindNotServed")
+    assert f"Late ({invented.API_VERSION}) is not served by this cluster" in message
     await invented.install(story.plane, invented.crd("Late"))
     body = invented.route("Late", story.app.name, story.app.namespace)
     await story.client.create(collection(invented.kind_of("Late"), story.app.namespace), body)
@@ -179,7 +179,7 @@ async def the_controller_may_not_read_the_kind(story: Story) -> None:
     routing = body["spec"]["strategy"]["canary"]["trafficRoutings"][0]
     routing["customNetworkRefs"][0]["kind"] = "Gateway"
     await begun(story, body)
-    said = await stalled(story, "Forbidden")
+    message = await stalled(story, "Forbidden")
     account = "system:serviceaccount:kruise-rollout:kruise-rollout-controller-manager"
     for part in (
         f"Gateway {story.app.namespace}/shop: ",
@@ -189,14 +189,14 @@ async def the_controller_may_not_read_the_kind(story: Story) -> None:
         account,
         "moonshift.dev/aggregate-to-controller",
     ):
-        assert part in said
+        assert part in message
 
 
 async def the_kind_is_cluster_scoped(story: Story) -> None:
     await begun(story, led_by("Wide", story.app))
-    said = await stalled(story, "ClusterScopedKind")
-    assert "Wide is cluster-scoped" in said
-    assert "--allow-cluster-scoped-gateways" in said
+    message = await stalled(story, "ClusterScopedKind")
+    assert "Wide is cluster-scoped" in message
+    assert "--allow-cluster-scoped-gateways" in message
 
 
 # --- what does not fit ----------------------------------------------------------------------------
@@ -210,9 +210,11 @@ async def nothing_points_at_the_stable_service(story: Story) -> None:
     await story.pods_ready()
     await story.govern()
     await story.release(NEW_IMAGE)
-    said = await stalled(story, "ScriptFailed")
-    assert f"VirtualService {story.app.namespace}/shop" in said or "VirtualService/shop" in said
-    assert "line" in said
+    message = await stalled(story, "ScriptFailed")
+    assert (
+        f"VirtualService {story.app.namespace}/shop" in message or "VirtualService/shop" in message
+    )
+    assert "line" in message
     changes = [c for c in story.recorder.history() if c.key == story.key(VIRTUAL_SERVICES)]
     assert [change.type for change in changes] == ["ADDED"]
     assert not [p for p in story.pods() if p["spec"]["containers"][0]["image"] == NEW_IMAGE]
@@ -227,8 +229,8 @@ async def a_shared_service_has_no_subset_that_tells_revisions_apart(story: Story
     await story.pods_ready()
     await story.govern()
     await story.release(NEW_IMAGE)
-    said = await stalled(story, "SharedServiceMixesRevisions")
-    assert "subset" in said or "labels" in said
+    message = await stalled(story, "SharedServiceMixesRevisions")
+    assert "subset" in message or "labels" in message
     assert not [p for p in story.pods() if p["spec"]["containers"][0]["image"] == NEW_IMAGE]
     await story.amend(
         {"spec": {"subsets": [{"name": "base", "labels": {"version": "base"}}]}}, DESTINATION_RULES
@@ -239,8 +241,8 @@ async def a_shared_service_has_no_subset_that_tells_revisions_apart(story: Story
 async def a_service_of_the_canary_services_name_is_somebody_elses(story: Story) -> None:
     await story.create(manifests.service(story.app, "shop-canary"))
     await begun(story, manifests.rollout(story.app))
-    said = await stalled(story, "ServiceNotOurs")
-    assert f"Service {story.app.namespace}/shop-canary exists and was not made for this" in said
+    message = await stalled(story, "ServiceNotOurs")
+    assert f"Service {story.app.namespace}/shop-canary exists and was not made for this" in message
     await story.client.delete(path_of(story.key(SERVICES, "shop-canary")))
     await story.paused_at(1)
 
@@ -255,11 +257,11 @@ async def a_script_is_bad(story: Story, *, kind: str) -> None:
     found = await story.rollout(
         lambda s: condition(s, "Stalled").get("reason") in ("ScriptFailed", "ScriptAnswerRefused")
     )
-    said = condition(found.object["status"], "Stalled")
-    assert re.search(text, said["message"]), said["message"]
-    assert f"{kind} {story.app.namespace}/shop" in said["message"]
-    assert f"lua.traffic.routing.{kind}.{invented.GROUP}" in said["message"]
-    assert (await story.event(said["reason"]))["message"] == said["message"]
+    reported = condition(found.object["status"], "Stalled")
+    assert re.search(text, reported["message"]), reported["message"]
+    assert f"{kind} {story.app.namespace}/shop" in reported["message"]
+    assert f"lua.traffic.routing.{kind}.{invented.GROUP}" in reported["message"]
+    assert (await story.event(reported["reason"]))["message"] == reported["message"]
     await untouched(story, kind)
 
 
@@ -304,8 +306,8 @@ async def a_rollout_cannot_be_deleted_until_its_finalizer_is_taken_off(story: St
             s.get("phase") == "Terminating" and condition(s, "Stalled").get("status") == "True"
         )
     )
-    said = condition(found.object["status"], "Stalled")
-    assert "VirtualService" in said["message"]
+    reported = condition(found.object["status"], "Stalled")
+    assert "VirtualService" in reported["message"]
     for left in (story.key(SERVICES, "shop-canary"), story.key(SERVICES)):
         assert left in story.recorder.state()
     await story.amend({"metadata": {"finalizers": None}})

@@ -36,26 +36,26 @@ async def play(*arguments: str, module: str = "demo") -> tuple[int, str]:
 
 
 async def test_the_demo_plays_to_its_end_and_every_check_holds(tmp_path: Path) -> None:
-    code, said = await play("--dir", str(tmp_path))
-    assert code == 0, said
-    assert "✗" not in said
-    assert re.search(r"\d+ checks passed", said)
-    assert "\x1b" not in said
-    assert "$ kubectl-kruise rollout approve rollout/rollouts-demo" in said
+    code, output = await play("--dir", str(tmp_path))
+    assert code == 0, output
+    assert "✗" not in output
+    assert re.search(r"\d+ checks passed", output)
+    assert "\x1b" not in output
+    assert "$ kubectl-kruise rollout approve rollout/rollouts-demo" in output
 
 
 @pytest.mark.full
 async def test_a_broken_restore_makes_the_demo_fail(tmp_path: Path) -> None:
-    code, said = await play("--dir", str(tmp_path), "--sabotage", "restore")
-    assert code == 1, said
-    assert re.findall(r"✗ (.*)", said) == ["exactly as before: VirtualService nginx-vs"]
+    code, output = await play("--dir", str(tmp_path), "--sabotage", "restore")
+    assert code == 1, output
+    assert re.findall(r"✗ (.*)", output) == ["exactly as before: VirtualService nginx-vs"]
 
 
 async def test_a_kept_demo_can_be_gone_on_with_and_is_ended_by_stop(tmp_path: Path) -> None:
-    code, said = await play("--keep", "--dir", str(tmp_path))
+    code, printed = await play("--keep", "--dir", str(tmp_path))
     try:
-        assert code == 0, said
-        found = re.search(r"export KUBECONFIG=(\S+)", said)
+        assert code == 0, printed
+        found = re.search(r"export KUBECONFIG=(\S+)", printed)
         assert found is not None
         get = await asyncio.create_subprocess_exec(
             str(tmp_path / "bin" / "kubectl"),
@@ -66,13 +66,13 @@ async def test_a_kept_demo_can_be_gone_on_with_and_is_ended_by_stop(tmp_path: Pa
         output, _ = await get.communicate()
         assert output.decode() == "Healthy"
     finally:
-        code, said = await play("--stop", "--dir", str(tmp_path))
+        code, printed = await play("--stop", "--dir", str(tmp_path))
     assert code == 0
-    assert said == "ended: luaworker, controller, the cluster\n"
+    assert printed == "ended: luaworker, controller, the cluster\n"
 
 
 async def test_the_demo_of_metrics_plays_to_its_end_and_every_check_holds() -> None:
-    code, said = await play(module="demo.metrics")
-    assert code == 0, said
-    assert "3 checks passed" in said
-    assert "the difference 0.35 is above 0.05" in said
+    code, output = await play(module="demo.metrics")
+    assert code == 0, output
+    assert "3 checks passed" in output
+    assert "the difference 0.35 is above 0.05" in output

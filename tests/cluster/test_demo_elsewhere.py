@@ -18,13 +18,13 @@ async def test_the_demo_uses_a_namespace_of_its_own_and_leaves_nothing(
 ) -> None:
     async with Plane.start(tmp_path / "plane") as plane:
         given = str(plane.kubeconfig("admin"))
-        code, said = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
-        assert (code, "Moonshift is not installed there" in said) == (1, True), said
+        code, output = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
+        assert (code, "Moonshift is not installed there" in output) == (1, True), output
         await install_gateway_kinds(plane)
         async with kept_product(plane, tmp_path / "product"):
-            code, said = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
-            assert code == 0, said
-            assert "31 checks passed" in said
+            code, output = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
+            assert code == 0, output
+            assert "31 checks passed" in output
             left = await plane.kubectl("get", "namespaces", "-o", "name")
             assert "moonshift-demo" not in left
             assert await plane.kubectl("get", "deployments,rollouts", "-o", "name") == ""

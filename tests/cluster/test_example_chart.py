@@ -85,8 +85,8 @@ async def test_an_upgrade_begins_a_release_and_a_second_upgrade_does_not_disturb
     await story.approve(2)
     await story.completed()
 
-    told = yaml.safe_load_all(await chart.run("get", "manifest", "shop"))
-    wanted = {body["kind"]: body["spec"] for body in told if body}
+    documents = yaml.safe_load_all(await chart.run("get", "manifest", "shop"))
+    wanted = {body["kind"]: body["spec"] for body in documents if body}
     route = await story.client.get(path_of(story.key(VIRTUAL_SERVICES)))
     assert route["spec"] == wanted["VirtualService"]
     service = await story.client.get(path_of(story.key(SERVICES)))

@@ -373,8 +373,8 @@ async def test_a_value_of_a_secret_is_sent_and_stands_in_no_status(
     watched: Watched, story: Story
 ) -> None:
     serve(watched, story, 0.0)
-    plane, space, said = watched.product.plane, story.app.namespace, f"{story.app.name}-canary"
-    secret: JsonObject = {"metadata": {"name": "pages"}, "stringData": {"new": said}}
+    plane, space, text = watched.product.plane, story.app.namespace, f"{story.app.name}-canary"
+    secret: JsonObject = {"metadata": {"name": "pages"}, "stringData": {"new": text}}
     await plane.client().create(f"/api/v1/namespaces/{space}/secrets", secret)
     right = ("--verb=get", "--resource=secrets", "--resource-name=pages")
     await plane.kubectl("create", "role", "pages", "-n", space, *right, user="admin")
@@ -389,7 +389,7 @@ async def test_a_value_of_a_secret_is_sent_and_stands_in_no_status(
     await story.completed()
     status = await story.status()
     assert status["moonshift"]["visits"][0]["analysis"] == "Passed: 1 of 1 metrics passed"
-    assert f'service="{said}"' not in json.dumps(status).replace("\\", "")
+    assert f'service="{text}"' not in json.dumps(status).replace("\\", "")
 
 
 # --- Jobs ---------------------------------------------------------------------------------------

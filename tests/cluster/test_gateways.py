@@ -213,10 +213,10 @@ async def test_no_drift_is_claimed_where_every_route_is_as_written(
     await story.release(NEW_IMAGE)
     await story.paused_at(1)
     await shares(story, 20)
-    told = await run(product.plane, command, "shop", "-n", namespace_of_product)
-    assert "approve" in told.output
-    assert "is gone" not in told.output
-    assert "drift" not in told.output.lower()
+    result = await run(product.plane, command, "shop", "-n", namespace_of_product)
+    assert "approve" in result.output
+    assert "is gone" not in result.output
+    assert "drift" not in result.output.lower()
 
 
 async def test_a_release_is_simulated_from_what_the_cluster_has(
@@ -298,8 +298,8 @@ async def test_two_writers_do_not_fight_and_the_release_says_who_and_what(
     assert "FairLane" in message
     assert "spec.lanes[0].share from 20 to 97" in message
     assert condition(held.object["status"], "Drifted")["status"] == "True"
-    told = await run(product.plane, "describe", "shop", "-n", namespace_of_product)
-    assert "FairLane/shop against the release's content" in told.output
+    result = await run(product.plane, "describe", "shop", "-n", namespace_of_product)
+    assert "FairLane/shop against the release's content" in result.output
     await story.recorder.caught_up()
     assert share_of(story.recorder.state(), LANES, namespace_of_product) == 97
 
@@ -319,13 +319,13 @@ def with_steps(app: Application, *steps: JsonObject) -> JsonObject:
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "expected"),
     [
         ({"traffic": "0.5%"}, "steps[0].traffic: Unsupported value: Ingress class nginx"),
     ],
 )
 async def test_a_step_that_a_gateway_cannot_express_is_refused_at_admission(
-    product: Product, world: Recorder, namespace_of_product: str, step: JsonObject, said: str
+    product: Product, world: Recorder, namespace_of_product: str, step: JsonObject, expected: str
 ) -> None:
     app = Application("shop", namespace_of_product, True, STEPS)
     body = with_steps(app, {"replicas": 1, **step})
@@ -333,7 +333,7 @@ async def test_a_step_that_a_gateway_cannot_express_is_refused_at_admission(
         await product.plane.client("developer").create(
             collection(ROLLOUTS, namespace_of_product), body
         )
-    assert said in str(refused.value)
+    assert expected in str(refused.value)
 
 
 async def test_parts_of_a_percent_go_through_an_http_route(
@@ -374,8 +374,8 @@ async def test_a_damaged_original_stops_everything_and_wipes_nothing(
     stalled = await story.rollout(
         lambda s: condition(s, "Stalled").get("reason") == "OriginalCorrupt"
     )
-    said = condition(stalled.object["status"], "Stalled")["message"]
-    assert "nothing is written, so that nothing is lost" in said
+    message = condition(stalled.object["status"], "Stalled")["message"]
+    assert "nothing is written, so that nothing is lost" in message
     assert share_of(story.recorder.state(), LANES, namespace_of_product) == 20
     assert share_of(story.recorder.state(), HTTP_ROUTES, namespace_of_product) == 20
 

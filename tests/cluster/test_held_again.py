@@ -100,9 +100,9 @@ def _is_held(story: Story, workload: JsonObject) -> bool:
 
 def _says_where_it_is(status: JsonObject) -> bool:
     """The release waits for people at a step, or is stalled with a reason."""
-    said = {c["type"]: c["status"] for c in status.get("conditions") or ()}
+    conditions = {c["type"]: c["status"] for c in status.get("conditions") or ()}
     inner = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
-    return said.get("Stalled") == "True" or inner.get("currentStepState") == "StepPaused"
+    return conditions.get("Stalled") == "True" or inner.get("currentStepState") == "StepPaused"
 
 
 def _sizes_of_new(history: tuple[Change, ...], story: Story) -> list[tuple[int, int]]:

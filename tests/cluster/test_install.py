@@ -121,8 +121,8 @@ async def test_scripts_are_judged_at_a_change_and_not_at_a_release(
     hidden = "lua.traffic.routing.VirtualService.networking.istio.io"
     await set_scripts(product, **{broken: "local a\nlocal b = = 2\n", hidden: "return obj.data"})
     try:
-        said = await told_of_scripts(recorder, "ScriptUnusable", broken)
-        assert "does not compile: line 2: unexpected symbol" in said
+        reported = await told_of_scripts(recorder, "ScriptUnusable", broken)
+        assert "does not compile: line 2: unexpected symbol" in reported
         await told_of_scripts(recorder, "ScriptShadowed", hidden)
         _, text = await text_of(product.controller_metrics, "/metrics")
         counted = {

@@ -33,9 +33,9 @@ async def checked(product: Product, namespace: str, user: str = "admin") -> tupl
 async def findings(product: Product, namespace: str, user: str = "admin") -> list[str]:
     """The findings of the check, each with its level."""
     code, output = await checked(product, namespace, user)
-    told: list[dict[str, Any]] = json.loads(output)["findings"]
-    assert code == (1 if any(one["level"] == "problem" for one in told) else 0)
-    return [f"{one['level']}: {one['what']}" for one in told]
+    items: list[dict[str, Any]] = json.loads(output)["findings"]
+    assert code == (1 if any(one["level"] == "problem" for one in items) else 0)
+    return [f"{one['level']}: {one['what']}" for one in items]
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ async def elsewhere(product: Product) -> AsyncIterator[str]:
 
 
 async def test_an_installed_cluster_has_no_problem(product: Product) -> None:
-    told = await findings(product, NAMESPACE)
-    assert not [said for said in told if NAMESPACE in said or "you may not" in said], told
+    found = await findings(product, NAMESPACE)
+    assert not [item for item in found if NAMESPACE in item or "you may not" in item], found
 
 
 async def test_the_original_that_runs_and_a_namespace_of_others_are_named(
@@ -66,9 +66,9 @@ async def test_the_original_that_runs_and_a_namespace_of_others_are_named(
     await product.plane.client().create(
         HOLDER.format(elsewhere), {"metadata": {"name": "original"}, "spec": spec}
     )
-    told = await findings(product, elsewhere)
-    assert any(f"Deployment {elsewhere}/original runs openkruise/" in said for said in told)
-    assert any(f"namespace {elsewhere} has no Pod Security level" in said for said in told)
+    found = await findings(product, elsewhere)
+    assert any(f"Deployment {elsewhere}/original runs openkruise/" in item for item in found)
+    assert any(f"namespace {elsewhere} has no Pod Security level" in item for item in found)
 
 
 async def test_a_gateway_kind_that_nobody_serves_is_named_with_the_rollout_that_wants_it(
@@ -83,8 +83,8 @@ async def test_a_gateway_kind_that_nobody_serves_is_named_with_the_rollout_that_
     ]
     path = f"/apis/rollouts.kruise.io/v1beta1/namespaces/{namespace_of_product}/rollouts"
     await product.plane.client().create(path, body)
-    said = f"problem: Rollout {namespace_of_product}/early leads traffic with Lane (lanes.example.dev/v1)"
-    assert any(one.startswith(said) for one in await findings(product, NAMESPACE))
+    text = f"problem: Rollout {namespace_of_product}/early leads traffic with Lane (lanes.example.dev/v1)"
+    assert any(one.startswith(text) for one in await findings(product, NAMESPACE))
 
 
 async def test_the_rights_for_a_namespaces_script_are_named(
@@ -99,17 +99,17 @@ async def test_the_rights_for_a_namespaces_script_are_named(
     routing["customNetworkRefs"][0]["scriptRef"] = script
     path = f"/apis/rollouts.kruise.io/v1beta1/namespaces/{namespace_of_product}/rollouts"
     await product.plane.client().create(path, body)
-    said = f"problem: Rollout {namespace_of_product}/own needs get"
-    assert {one for one in await findings(product, NAMESPACE) if one.startswith(said)} == {
+    text = f"problem: Rollout {namespace_of_product}/own needs get"
+    assert {one for one in await findings(product, NAMESPACE) if one.startswith(text)} == {
         (
-            f"{said}, patch, update on virtualservices.networking.istio.io, which ServiceAccount "
+            f"{text}, patch, update on virtualservices.networking.istio.io, which ServiceAccount "
             f"{namespace_of_product}/router does not have"
         ),
-        f"{said}, list, watch on configmaps scripts, which the controller does not have",
+        f"{text}, list, watch on configmaps scripts, which the controller does not have",
     }
 
 
 async def test_a_user_who_may_not_install_learns_the_missing_rights(product: Product) -> None:
-    told = await findings(product, NAMESPACE, "recorder")
-    assert "problem: you may not create clusterroles.rbac.authorization.k8s.io" in told
-    assert f"problem: you may not create deployments.apps in {NAMESPACE}" in told
+    found = await findings(product, NAMESPACE, "recorder")
+    assert "problem: you may not create clusterroles.rbac.authorization.k8s.io" in found
+    assert f"problem: you may not create deployments.apps in {NAMESPACE}" in found

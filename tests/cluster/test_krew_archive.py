@@ -60,10 +60,10 @@ async def test_kubectl_runs_the_archive_as_its_plugin(
     plugin: Path, product: Product, tmp_path: Path
 ) -> None:
     kubeconfig = str(product.plane.kubeconfig("admin"))
-    said = await run(plugin, "version", "--kubeconfig", kubeconfig, home=tmp_path)
-    assert "0.1.0" in said
+    result = await run(plugin, "version", "--kubeconfig", kubeconfig, home=tmp_path)
+    assert "0.1.0" in result
 
 
 async def test_the_archive_has_what_a_private_worker_needs(plugin: Path, tmp_path: Path) -> None:
-    said = await run(plugin, "lint-script", str(SCRIPT), home=tmp_path)
-    assert said == "1 script: 0 errors, 0 notes\n"
+    result = await run(plugin, "lint-script", str(SCRIPT), home=tmp_path)
+    assert result == "1 script: 0 errors, 0 notes\n"

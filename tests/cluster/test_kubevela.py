@@ -71,7 +71,7 @@ async def test_the_articles_component_is_released_through_its_ingress(
 
 async def test_every_type_of_routing_becomes_its_own_reference() -> None:
     custom = [{"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "name": "web"}]
-    said = await rollout_of(
+    rollout = await rollout_of(
         {
             "rollingStyle": "partition",
             "canary": {
@@ -84,9 +84,9 @@ async def test_every_type_of_routing_becomes_its_own_reference() -> None:
             },
         }
     )
-    annotations = said["metadata"]["annotations"]
+    annotations = rollout["metadata"]["annotations"]
     assert annotations == {"rollouts.kruise.io/rolling-style": "partition"}
-    canary = said["spec"]["strategy"]["canary"]
+    canary = rollout["spec"]["strategy"]["canary"]
     assert canary["steps"] == [
         {"replicas": "20%", "pause": {"duration": 5}},
         {"replicas": "100%"},
@@ -105,9 +105,9 @@ async def test_every_type_of_routing_becomes_its_own_reference() -> None:
 async def test_a_component_whose_workload_has_another_name_says_so() -> None:
     ref = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}
     parameter = {"auto": True, "workloadRef": ref, "canary": {"steps": [{"replicas": 1}]}}
-    said = await rollout_of(parameter, kind="HelmRelease")
-    assert said["spec"]["objectRef"]["workloadRef"] == ref
-    steps = said["spec"]["strategy"]["canary"]["steps"]
+    rollout = await rollout_of(parameter, kind="HelmRelease")
+    assert rollout["spec"]["objectRef"]["workloadRef"] == ref
+    steps = rollout["spec"]["strategy"]["canary"]["steps"]
     assert steps == [{"replicas": 1, "pause": {"duration": 0}}]
 
 

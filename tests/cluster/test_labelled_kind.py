@@ -118,8 +118,8 @@ def revisions(recorder: Recorder, namespace: str) -> list[str]:
 
 def has_succeeded(status: JsonObject) -> bool:
     """A release has succeeded."""
-    said = {condition["type"]: condition["status"] for condition in status["conditions"]}
-    return status["phase"] == "Healthy" and said.get("Succeeded") == "True"
+    conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
+    return status["phase"] == "Healthy" and conditions.get("Succeeded") == "True"
 
 
 async def test_a_kind_that_is_labelled_is_accepted_by_default_and_its_release_goes_through(

@@ -52,9 +52,9 @@ async def moonshift(plane: Plane, *words: str) -> tuple[int, str]:
 async def to_be_done(plane: Plane) -> set[str]:
     """Kinds of objects that need a person first."""
     code, output = await moonshift(plane, "uninstall", "--check", "-A", "-o", "json")
-    said: Any = json.loads(output)
-    assert not said["gaps"], said
-    kinds = {item["kind"] for item in said["items"] if item["first"]}
+    body: Any = json.loads(output)
+    assert not body["gaps"], body
+    kinds = {item["kind"] for item in body["items"] if item["first"]}
     assert code == (1 if kinds else 0)
     return kinds
 

@@ -262,8 +262,8 @@ async def test_an_account_without_rights_leads_nothing_until_it_has_them(tenant:
     await tenant.governed()
     await tenant.story.release(NEW_IMAGE)
     account = f"ServiceAccount {tenant.namespace}/router may not patch and update"
-    said = await tenant.stalled(account, f"tenantlanes.{GROUP} in namespace {tenant.namespace}")
-    assert "kubectl create role router-tenantlanes-patch-update" in said
+    message = await tenant.stalled(account, f"tenantlanes.{GROUP} in namespace {tenant.namespace}")
+    assert "kubectl create role router-tenantlanes-patch-update" in message
     assert await tenant.lane() == before
     await tenant.give("get", "patch", "update")
     await share(tenant, 20)
@@ -354,9 +354,9 @@ async def test_an_unavailable_script_is_reported_in_words_and_waited_for(
 async def test_a_config_map_that_does_not_exist_is_a_warning(
     product: Product, tenant: Tenant
 ) -> None:
-    said = await warned(product, rollout(tenant.story.app))
+    lines = await warned(product, rollout(tenant.story.app))
     place = "spec.strategy.canary.trafficRoutings[0].customNetworkRefs[0].scriptRef.name"
-    assert f"{place}: ConfigMap {tenant.namespace}/scripts does not exist" in said
+    assert f"{place}: ConfigMap {tenant.namespace}/scripts does not exist" in lines
 
 
 async def test_a_shared_route_is_led_by_a_script_of_the_namespace_and_by_its_account(

@@ -340,18 +340,18 @@ async def test_the_command_line_starts_shows_and_ends_a_plane(tmp_path: Path) ->
     there = ("--dir", str(tmp_path / "plane"))
     assert (await run_cli("status", *there))[0] == 1
     kubeconfig = tmp_path / "kubeconfig"
-    code, said = await run_cli("up", *there, "--kubeconfig-out", str(kubeconfig))
+    code, output = await run_cli("up", *there, "--kubeconfig-out", str(kubeconfig))
     try:
-        assert code == 0, said
-        assert f"export KUBECONFIG={kubeconfig}" in said
+        assert code == 0, output
+        assert f"export KUBECONFIG={kubeconfig}" in output
         assert kubeconfig.stat().st_mode & 0o077 == 0
-        code, said = await run_cli("up", *there)
-        assert (code, "already" in said) == (1, True)
-        code, said = await run_cli("status", *there)
-        assert (code, said.count("running")) == (0, 5)
+        code, output = await run_cli("up", *there)
+        assert (code, "already" in output) == (1, True)
+        code, output = await run_cli("status", *there)
+        assert (code, output.count("running")) == (0, 5)
     finally:
-        code, said = await run_cli("down", *there)
-    assert (code, "ended" in said) == (0, True)
+        code, output = await run_cli("down", *there)
+    assert (code, "ended" in output) == (0, True)
     assert (await run_cli("down", *there))[0] == 0
 
 

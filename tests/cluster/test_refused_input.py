@@ -113,5 +113,5 @@ async def test_a_second_rollout_of_a_workload_is_refused_and_names_the_first(
     await product.plane.client("developer").create(path, first)
     second = manifests.rollout(replace(APP, namespace=namespace_of_product))
     second["metadata"]["name"] = "another"
-    said = await refusal(product, path, second)
-    assert "spec.workloadRef: Forbidden: Rollout shop releases Deployment shop already" in said
+    reason = await refusal(product, path, second)
+    assert "spec.workloadRef: Forbidden: Rollout shop releases Deployment shop already" in reason

@@ -111,8 +111,8 @@ class Replay:
         """The conditions were true at every revision."""
         checker, space = ConditionsAreTrue(self._app.name), self._app.namespace
         lived = self._recorder.history(self._mark)
-        told = (checker.after(change) for change in lived if change.key.namespace == space)
-        wrong = [detail for detail in told if detail is not None]
+        details = (checker.after(change) for change in lived if change.key.namespace == space)
+        wrong = [detail for detail in details if detail is not None]
         assert not wrong, f"{wrong}, in {self._done}"
 
     async def _perform(self, act: Act) -> int:

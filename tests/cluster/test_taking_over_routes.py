@@ -117,16 +117,16 @@ def rollout(app: Application) -> JsonObject:
 def shares(story: Story, since: int) -> set[object]:
     """The shares in the owner's own rule since then, and those in the canary Ingress."""
     key, beside = story.key(HTTP_ROUTES), story.key(INGRESSES, "shop-canary")
-    said: set[object] = set()
+    found: set[object] = set()
     for change in story.recorder.history():
         if change.resource_version <= since or change.type == "DELETED":
             continue
         if change.key == key:
             refs = change.object["spec"]["rules"][1]["backendRefs"]
-            said.add(tuple(ref["weight"] for ref in refs))
+            found.add(tuple(ref["weight"] for ref in refs))
         elif change.key == beside:
-            said.add(gateways.share_of({beside: change.object}, INGRESSES, story.app.namespace))
-    return said
+            found.add(gateways.share_of({beside: change.object}, INGRESSES, story.app.namespace))
+    return found
 
 
 async def keeps_its_share(original: Original, story: Story) -> None:

@@ -62,12 +62,12 @@ def member(app: Application) -> JsonObject:
 async def stories(product: Product, recorder: Recorder, namespace: str) -> list[Story]:
     """Two applications under their Rollouts, and the lane they share."""
     apps = [replace(APP, name=name, namespace=namespace) for name in ("shop", "cart")]
-    told = [Story(product.plane, recorder, app) for app in apps]
-    await told[0].client.create(collection(TRAFFIC_ROUTINGS, namespace), lane(*apps))
-    for story in told:
+    found = [Story(product.plane, recorder, app) for app in apps]
+    await found[0].client.create(collection(TRAFFIC_ROUTINGS, namespace), lane(*apps))
+    for story in found:
         await story.install()
         await story.govern(member(story.app))
-    return told
+    return found
 
 
 async def spec_of(story: Story, kind: Kind) -> dict[str, Any]:

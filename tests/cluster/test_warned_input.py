@@ -17,7 +17,7 @@ PLACE = "spec.strategy.canary.trafficRoutings[0]"
 
 async def warned(product: Product, body: JsonObject) -> str:
     """The error output of kubectl when an object is created, and admission has warnings."""
-    with pytest.raises(CommandFailed) as told:
+    with pytest.raises(CommandFailed) as caught:
         await product.plane.kubectl(
             "create",
             "--dry-run=server",
@@ -27,7 +27,7 @@ async def warned(product: Product, body: JsonObject) -> str:
             user="developer",
             input=json.dumps(body),
         )
-    return str(told.value)
+    return str(caught.value)
 
 
 async def apply(product: Product, *bodies: JsonObject) -> None:
@@ -41,12 +41,12 @@ async def test_names_that_do_not_exist_are_warnings_in_the_words_of_the_author(
 ) -> None:
     app = replace(APP, namespace=namespace_of_product)
     body = manifests.rollout_v1alpha1(app) if older else manifests.rollout(app)
-    said = await warned(product, body)
+    lines = await warned(product, body)
     here = f"{namespace_of_product}/{app.name} does not exist: create it"
     workload = "spec.objectRef.workloadRef" if older else "spec.workloadRef"
-    assert f"Warning: {workload}: Deployment {here}" in said
-    assert f"Warning: {PLACE}.service: Service {here}" in said
-    assert f"Warning: {PLACE}.customNetworkRefs[0]: VirtualService {here}" in said
+    assert f"Warning: {workload}: Deployment {here}" in lines
+    assert f"Warning: {PLACE}.service: Service {here}" in lines
+    assert f"Warning: {PLACE}.customNetworkRefs[0]: VirtualService {here}" in lines
 
 
 async def test_everything_applied_at_once_is_no_warning(
@@ -70,10 +70,10 @@ async def test_a_service_that_cannot_lead_is_a_warning_as_in_a_release(
     service = manifests.service(app)
     elsewhere = {**service, "spec": {**service["spec"], "selector": {"app": "elsewhere"}}}
     await apply(product, *manifests.objects(app), elsewhere)
-    said = await warned(product, manifests.rollout(app))
+    lines = await warned(product, manifests.rollout(app))
     named = f"Warning: {PLACE}.service: Service {namespace_of_product}/{app.name}"
-    assert f"{named}: its selector app=elsewhere matches no pod of Deployment" in said
+    assert f"{named}: its selector app=elsewhere matches no pod of Deployment" in lines
     path = f"/api/v1/namespaces/{namespace_of_product}/services/{app.name}"
     await product.plane.client().patch(path, {"spec": {"selector": None}})
-    said = await warned(product, manifests.rollout(app))
-    assert f"{named} has no selector, so its endpoints are written by somebody else" in said
+    lines = await warned(product, manifests.rollout(app))
+    assert f"{named} has no selector, so its endpoints are written by somebody else" in lines

@@ -45,8 +45,8 @@ class Moment(NamedTuple):
 def pod_counts(rollout: JsonObject | None) -> PodCounts | None:
     """The counts in the status; None if no release is in its steps, or a release is being rolled back."""
     status: JsonObject = (rollout or {}).get("status") or {}
-    said = {c["type"]: c.get("reason") for c in status.get("conditions") or ()}
-    if status.get("phase") != "Progressing" or said.get("Progressing") not in WALKING:
+    reasons = {c["type"]: c.get("reason") for c in status.get("conditions") or ()}
+    if status.get("phase") != "Progressing" or reasons.get("Progressing") not in WALKING:
         return None
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
     if style.get("finalisingStep"):
@@ -66,8 +66,8 @@ def written_by_others(rollout: JsonObject | None) -> bool:
     status: JsonObject = (rollout or {}).get("status") or {}
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
     own = status.get("moonshift") or {}
-    said = (style.get("currentStepIndex"), style.get("currentStepState"))
-    return said != (own.get("step"), own.get("state"))
+    parts = (style.get("currentStepIndex"), style.get("currentStepState"))
+    return parts != (own.get("step"), own.get("state"))
 
 
 class StatusIsTrue:
@@ -77,7 +77,7 @@ class StatusIsTrue:
         """`waits`: a pod that is ready counts after the owner's minReadySeconds only."""
         self._name, self._workload, self._waits = name, workload, waits
         self._moments: deque[Moment] = deque(maxlen=LAG + 1)
-        self._told: PodCounts | None = None
+        self._shown: PodCounts | None = None
         """The pods of a release that the status showed last."""
         self._now: PodCounts | None = None
 
@@ -88,44 +88,46 @@ class StatusIsTrue:
         if not self._moments or self._moments[-1] != moment:
             self._moments.append(moment)
         self._now = None if written_by_others(rollout) else pod_counts(rollout)
-        if self._now is None or self._now == self._told:
+        if self._now is None or self._now == self._shown:
             return None
-        before, told = self._told, self._now
-        self._told = told
-        return self._miscounted(told) or self._too_early(told, before)
+        before, shown = self._shown, self._now
+        self._shown = shown
+        return self._miscounted(shown) or self._too_early(shown, before)
 
     def at_rest(self) -> str | None:
         """The pods that the status shows and that do not exist now. Call it when nothing changes any more."""
-        told = self._now
-        if told is None or not told.hash or self._was(told, self._moments[-1]):
+        shown = self._now
+        if shown is None or not shown.hash or self._was(shown, self._moments[-1]):
             return None
         now = self._moments[-1]
-        found = f"{now.ready.get(told.hash, 0)}/{now.pods.get(told.hash, 0)}"
-        return f"{told.ready}/{told.pods} pods of {told.hash} are shown at rest, there are {found}"
+        found = f"{now.ready.get(shown.hash, 0)}/{now.pods.get(shown.hash, 0)}"
+        return (
+            f"{shown.ready}/{shown.pods} pods of {shown.hash} are shown at rest, there are {found}"
+        )
 
-    def _miscounted(self, told: PodCounts) -> str | None:
-        if not told.hash:
-            return f"{told.pods} pods of no revision" if told.pods else None
-        if any(self._was(told, moment) for moment in self._moments):
+    def _miscounted(self, shown: PodCounts) -> str | None:
+        if not shown.hash:
+            return f"{shown.pods} pods of no revision" if shown.pods else None
+        if any(self._was(shown, moment) for moment in self._moments):
             return None
-        seen = [f"{m.ready.get(told.hash, 0)}/{m.pods.get(told.hash, 0)}" for m in self._moments]
-        return f"{told.ready}/{told.pods} pods of {told.hash} are shown, there were {seen}"
+        seen = [f"{m.ready.get(shown.hash, 0)}/{m.pods.get(shown.hash, 0)}" for m in self._moments]
+        return f"{shown.ready}/{shown.pods} pods of {shown.hash} are shown, there were {seen}"
 
-    def _was(self, told: PodCounts, moment: Moment) -> bool:
+    def _was(self, shown: PodCounts, moment: Moment) -> bool:
         """The pods of this moment are those of the status, which may count fewer ready pods than there are."""
-        found = moment.ready.get(told.hash, 0)
-        counted = told.ready <= found if self._waits else told.ready == found
-        return counted and told.pods == moment.pods.get(told.hash, 0)
+        found = moment.ready.get(shown.hash, 0)
+        counted = shown.ready <= found if self._waits else shown.ready == found
+        return counted and shown.pods == moment.pods.get(shown.hash, 0)
 
-    def _too_early(self, told: PodCounts, before: PodCounts | None) -> str | None:
+    def _too_early(self, shown: PodCounts, before: PodCounts | None) -> str | None:
         """The status leaves a step's pods behind before enough of them are ready. Later losses are not judged here."""
-        if told.state not in PAST_PODS or _same_step(told, before):
+        if shown.state not in PAST_PODS or _same_step(shown, before):
             return None
-        planned = [moment for moment in self._moments if len(moment.wanted) >= told.step]
-        if not planned or any(_enough(told, moment) for moment in planned):
+        planned = [moment for moment in self._moments if len(moment.wanted) >= shown.step]
+        if not planned or any(_enough(shown, moment) for moment in planned):
             return None
-        found = [f"{m.ready.get(told.hash, 0)} of {m.wanted[told.step - 1]}" for m in planned]
-        return f"{told.state} of step {told.step} is shown, ready were {found}"
+        found = [f"{m.ready.get(shown.hash, 0)} of {m.wanted[shown.step - 1]}" for m in planned]
+        return f"{shown.state} of step {shown.step} is shown, ready were {found}"
 
     def _moment(self, view: View, rollout: JsonObject | None) -> Moment:
         pods, able = Counter[str](), Counter[str]()
@@ -156,15 +158,15 @@ def revisions_of(pod: JsonObject) -> set[str]:
     return full | {name.rpartition("-")[2] for name in full}
 
 
-def _same_step(told: PodCounts, before: PodCounts | None) -> bool:
+def _same_step(shown: PodCounts, before: PodCounts | None) -> bool:
     """The step was past its pods already."""
-    place = (told.revision, told.step)
+    place = (shown.revision, shown.step)
     same = before is not None and (before.revision, before.step) == place
     return same and before is not None and before.state in PAST_PODS
 
 
-def _enough(told: PodCounts, moment: Moment) -> bool:
-    return moment.ready.get(told.hash, 0) >= moment.wanted[told.step - 1]
+def _enough(shown: PodCounts, moment: Moment) -> bool:
+    return moment.ready.get(shown.hash, 0) >= moment.wanted[shown.step - 1]
 
 
 def _of(size: int | str, whole: int) -> int:

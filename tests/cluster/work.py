@@ -23,5 +23,5 @@ def unbounded_work(
     if found <= most:
         return None
     more = (Counter(asked) - Counter(usual)).most_common(5)
-    told = ", ".join(f"{name} {count} more" for name, count in more)
-    return f"{found} requests under {faults} faults, {most:.0f} at most: {told}"
+    text = ", ".join(f"{name} {count} more" for name, count in more)
+    return f"{found} requests under {faults} faults, {most:.0f} at most: {text}"

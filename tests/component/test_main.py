@@ -11,9 +11,9 @@ async def test_the_reason_of_the_end_is_a_json_line_like_all_others(tmp_path: Pa
         sys.executable, "-m", "controller", f"--kubeconfig={tmp_path}/nobody", "--namespace=here",
         stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    _, said = await process.communicate()
+    _, output = await process.communicate()
     assert process.returncode == 1
-    lines = [json.loads(line) for line in said.splitlines()]
+    lines = [json.loads(line) for line in output.splitlines()]
     assert lines[-1]["level"] == "error"
     assert lines[-1]["msg"] == "ended"
     assert "does not exist: correct --kubeconfig" in lines[-1]["error"]
@@ -24,7 +24,7 @@ async def test_the_controller_loads_nothing_that_only_commands_and_kubeconfigs_n
         sys.executable, "-c", "import sys, controller.__main__; print(*sys.modules)",
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    said, _ = await process.communicate()
-    loaded = set(said.decode().split())
+    output, _ = await process.communicate()
+    loaded = set(output.decode().split())
     assert "controller.app.process" in loaded
     assert {"yaml", "rich", "controller.cli", "controller.simulation"}.isdisjoint(loaded)

@@ -38,11 +38,11 @@ class EndsWatches(Fault):
         self, request: web.Request, lines: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
         """The first events."""
-        told = 0
+        text = 0
         async for line in lines:
             yield line
-            told += 1
-            if told == self._after:
+            text += 1
+            if text == self._after:
                 self.times += 1
                 return
 
@@ -97,12 +97,12 @@ class IsSilent(Fault):
         self, request: web.Request, lines: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
         """All events, some of them late."""
-        told = 0
+        text = 0
         async for line in lines:
-            if told % self._after == 0:
+            if text % self._after == 0:
                 self.times += 1
                 await asyncio.sleep(self._seconds)
-            told += 1
+            text += 1
             yield line
 
 
@@ -175,14 +175,14 @@ class Coalesces(Fault):
             reading.cancel()
 
     def _last_ones(self, moment: list[bytes]) -> list[bytes]:
-        told: dict[str, bytes] = {}
+        fields: dict[str, bytes] = {}
         for line in moment:
             event = json.loads(line)
             uid = event["object"].get("metadata", {}).get("uid", event["type"])
-            if uid in told:
+            if uid in fields:
                 self.times += 1
-                first = json.loads(told.pop(uid))["type"]
+                first = json.loads(fields.pop(uid))["type"]
                 if first == "ADDED" and event["type"] == "MODIFIED":
                     event["type"] = first
-            told[uid] = json.dumps(event).encode() + b"\n"
-        return list(told.values())
+            fields[uid] = json.dumps(event).encode() + b"\n"
+        return list(fields.values())

@@ -72,15 +72,15 @@ class Trial:
         end, broken = end_of(story), await story.violations()
         if not name:
             self._golden[style], self._usual[style] = end, proxy.asked
-        told = list(map(str, broken))
+        found = list(map(str, broken))
         if end != self._golden[style]:
-            told.append(f"another end: {end}, not {self._golden[style]}")
+            found.append(f"another end: {end}, not {self._golden[style]}")
         if name and fault.times < fault.least:
-            told.append(f"the fault happened {fault.times} times, expected {fault.least}")
+            found.append(f"the fault happened {fault.times} times, expected {fault.least}")
         work = unbounded_work(self._usual[style], proxy.asked, fault.injected, fault.costs)
-        told += [work] if work else []
-        if told:
-            self.failures.append(f"{name}, {style}: " + "; ".join(told) + "\n" + story.report())
+        found += [work] if work else []
+        if found:
+            self.failures.append(f"{name}, {style}: " + "; ".join(found) + "\n" + story.report())
         self.lines.append(
             f"{name or 'no fault'}, {style}: {fault.times} times, "
             f"{proxy.asked.total()} requests, {self._usual[style].total()} without it"

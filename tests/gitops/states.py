@@ -36,10 +36,10 @@ def every_state() -> tuple[Rollout, ...]:
     for style in STYLES:
         for story in (_to_the_end, _held, _stalled, _back, _disabled, _timed, _deleted, _alone):
             for rollout in _written(story(style)):
-                told = msgspec.json.encode(
+                body = msgspec.json.encode(
                     (rollout.spec, rollout.status, rollout.metadata.deleting)
                 )
-                found.setdefault(told, rollout)
+                found.setdefault(body, rollout)
     return tuple(found.values())
 
 

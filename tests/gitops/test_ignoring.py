@@ -128,8 +128,8 @@ def test_the_file_agrees_with_the_code() -> None:
 def rules() -> Iterator[tuple[str, str]]:
     """Names and expressions of Argo CD's part."""
     argo, _ = yaml.safe_load_all(ignoring.FILE.read_text())
-    for name, said in argo["data"].items():
-        for expression in yaml.safe_load(said)["jqPathExpressions"]:
+    for name, item in argo["data"].items():
+        for expression in yaml.safe_load(item)["jqPathExpressions"]:
             yield name.rpartition("ignoreDifferences.")[2], expression
 
 
@@ -147,6 +147,6 @@ def test_every_kind_that_a_packaged_script_changes_is_named() -> None:
 
 def test_the_part_for_flux_names_the_same_places() -> None:
     _, flux = yaml.safe_load_all(ignoring.FILE.read_text())
-    said = flux["spec"]["driftDetection"]["ignore"]
-    assert len(said) == len(IGNORED)
-    assert {one["target"]["kind"] for one in said} == {kind for _, kind in IGNORED}
+    ignored = flux["spec"]["driftDetection"]["ignore"]
+    assert len(ignored) == len(IGNORED)
+    assert {one["target"]["kind"] for one in ignored} == {kind for _, kind in IGNORED}

@@ -158,16 +158,16 @@ class Campaign:
             log = lane.controller.log_tail()
             self.failures.append(f"{named}: the release does not end: {stuck}\n{log}")
             return False
-        told = [str(violation) for violation in await story.violations()]
+        found = [str(violation) for violation in await story.violations()]
         end = end_of(story)
         if end != golden.end:
-            told.append(f"another end: {end}, not {golden.end}")
+            found.append(f"another end: {end}, not {golden.end}")
         asked = lane.proxy.asked
         self.tallies[cell].more = max(self.tallies[cell].more, asked.total() - golden.asked.total())
         work = unbounded_work(golden.asked, asked, faults=1, each=START_COSTS)
-        told += [work] if work else []
-        if told:
-            self.failures.append(f"{named}: " + "; ".join(told) + "\n" + story.report())
+        found += [work] if work else []
+        if found:
+            self.failures.append(f"{named}: " + "; ".join(found) + "\n" + story.report())
         await story.remove()
         return True
 

@@ -130,10 +130,10 @@ class WriteProxy:
 
     def _count(self, request: web.Request) -> Moment | None:
         """Note a write that counts; answers when at it to kill, if at all."""
-        said = self._meant(request)
-        if said is None or not self._counting:
+        meant = self._meant(request)
+        if meant is None or not self._counting:
             return None
-        self.writes.append(said)
+        self.writes.append(meant)
         if self._target is None or len(self.writes) != self._target[0]:
             return None
         return self._target[1]

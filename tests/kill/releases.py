@@ -78,7 +78,7 @@ def end_of(story: Story) -> JsonObject:
         if obj is not None:
             found[kind.plural] = owned(obj)
     rollout = state.get(story.key(ROLLOUTS))
-    found["rollout"] = _told(rollout) if rollout is not None else "gone"
+    found["rollout"] = _of_status(rollout) if rollout is not None else "gone"
     found["pods"] = sorted(
         (
             pod["spec"]["containers"][0]["image"],
@@ -95,7 +95,7 @@ def end_of(story: Story) -> JsonObject:
     return result
 
 
-def _told(rollout: JsonObject) -> JsonObject:
+def _of_status(rollout: JsonObject) -> JsonObject:
     """The fields of the Rollout that clients read at the end."""
     status = rollout["status"]
     inner = sub_status(status)

@@ -137,8 +137,8 @@ async def test_a_packaged_query_counts_the_requests_of_its_service(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
-    assert process.returncode == 0, said.decode()
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
 
 
 def test_every_source_has_both_queries() -> None:

@@ -46,15 +46,15 @@ async def promtool(folder: Path, *arguments: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
-    assert process.returncode == 0, said.decode()
-    return said.decode()
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
+    return output.decode()
 
 
 async def test_promtool_takes_the_rules(tmp_path: Path) -> None:
-    said = await promtool(tmp_path, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml")
+    output = await promtool(tmp_path, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml")
     rules = sum(len(group["rules"]) for group in groups())
-    assert f"SUCCESS: {rules} rules found" in said
+    assert f"SUCCESS: {rules} rules found" in output
 
 
 async def test_alerts_fire_when_they_should_and_not_before(tmp_path: Path) -> None:

@@ -79,10 +79,10 @@ def _files(mutations: Iterable[Mutation]) -> list[str]:
 
 def _import_tests(mutations: Iterable[Mutation]) -> None:
     """Import what the mutations' tests need, once for all forks."""
-    said = io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said):
+    output = io.StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
         code = pytest.main([*QUIET, "--collect-only", *_files(mutations)])
-    assert code == 0, said.getvalue()
+    assert code == 0, output.getvalue()
 
 
 def _run(mutation: Mutation) -> dict[str, str]:
@@ -108,12 +108,14 @@ def _where_it_is_noticed(mutation: Mutation) -> str:
 
 
 def _tried(mutation: Mutation, where: Sequence[str]) -> dict[str, str]:
-    said = io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said):
+    output = io.StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
         code = pytest.main([*QUIET, *where])
-    failed = [line for line in said.getvalue().splitlines() if line.startswith(("FAILED", "ERROR"))]
+    failed = [
+        line for line in output.getvalue().splitlines() if line.startswith(("FAILED", "ERROR"))
+    ]
     caught = failed[0].split(" ")[1].rpartition("::")[2] if code == 1 and failed else ""
-    return {"name": mutation.name, "caught": caught, "said": said.getvalue()[-2000:]}
+    return {"name": mutation.name, "caught": caught, "said": output.getvalue()[-2000:]}
 
 
 def _forked(mutation: Mutation, bring_in: Callable[[Mutation], None]) -> tuple[int, int]:

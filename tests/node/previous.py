@@ -36,9 +36,9 @@ async def previous_version(folder: Path) -> Path:
 
 async def load_previous_images(node: NodePlane, version: Path, present: Images) -> None:
     """Build the images of the earlier version and give them to the node, beside those of `present`."""
-    told = await _run(version, sys.executable, "-m", "demo.cluster.images")
-    archives = [Path(word) for word in told.split() if word.endswith(".tar")]
-    assert len(archives) == len(PROCESSES), told
+    output = await _run(version, sys.executable, "-m", "demo.cluster.images")
+    archives = [Path(word) for word in output.split() if word.endswith(".tar")]
+    assert len(archives) == len(PROCESSES), output
     await node.load_images(*archives)
     for process in PROCESSES:
         name = image_name(process)

@@ -140,8 +140,8 @@ def _leaves(one: dict[str, Any], definitions: dict[str, Any], name: str = "") ->
 
 
 async def test_lint_finds_nothing(helm: BuiltExtra) -> None:
-    said = await _helm(helm, "lint", "--strict", str(CHART))
-    assert "0 chart(s) failed" in said
+    output = await _helm(helm, "lint", "--strict", str(CHART))
+    assert "0 chart(s) failed" in output
 
 
 async def test_an_api_server_takes_the_objects_in_any_namespace(

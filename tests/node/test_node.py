@@ -78,15 +78,15 @@ def test_a_machine_sees_nothing_of_a_node_whose_starter_was_killed(tmp_path: Pat
     command = [sys.executable, "-m", "tests.node.holder", str(tmp_path / "plane")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
-        told = json.loads(holder.stdout.readline())
-        box = box_of(told["keeper"], told["first"])
-        with waited_for(told["keeper"]) as ended:
+        body = json.loads(holder.stdout.readline())
+        box = box_of(body["keeper"], body["first"])
+        with waited_for(body["keeper"]) as ended:
             holder.kill()
             ended()
 
     assert any("greeter" in name for name in box.processes.values())
     assert box.left() == []
-    assert not [h for h in hierarchies() if (h / group_name(told["keeper"])).exists()]
+    assert not [h for h in hierarchies() if (h / group_name(body["keeper"])).exists()]
     assert host_state() - before == frozenset()
 
 

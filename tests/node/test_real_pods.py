@@ -48,7 +48,7 @@ async def _comes_back(release: Release) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "version", "reason", "told"),
+    ("environment", "version", "reason", "expected"),
     [
         pytest.param(
             {"CRASH": "0s"},
@@ -68,11 +68,11 @@ async def _comes_back(release: Release) -> None:
     ],
 )
 async def test_a_version_that_never_serves_is_named_and_goes_back(
-    release: Release, environment: dict[str, str], version: str, reason: str, told: str
+    release: Release, environment: dict[str, str], version: str, reason: str, expected: str
 ) -> None:
     await release.apply(apps.deployment("web", REPLICAS, version, environment))
     message = await release.stalled(reason)
-    assert told in message
+    assert expected in message
     await _old_pods_serve(release, REPLICAS - 1)
     await _comes_back(release)
 

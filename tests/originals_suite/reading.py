@@ -54,7 +54,9 @@ def reason_of(output: str) -> str:
         return ""
     lines = output[begun.end() :].split(BORDER)[0].splitlines()
     at = [found[1] for line in lines if (found := PLACE.search(line.rstrip()))]
-    told = [line.strip() for line in lines[4:] if line.strip() and not PLACE.search(line.rstrip())]
-    said = " ".join(told)
-    shown = said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON]} …"
+    strings = [
+        line.strip() for line in lines[4:] if line.strip() and not PLACE.search(line.rstrip())
+    ]
+    text = " ".join(strings)
+    shown = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]} …"
     return f"{at[-1] if at else '?'}: {shown}"

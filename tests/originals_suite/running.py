@@ -61,7 +61,7 @@ class Runner:
         return found
 
     async def run(
-        self, chosen: Sequence[Spec], processes: int, told: Callable[[Outcome], None]
+        self, chosen: Sequence[Spec], processes: int, report: Callable[[Outcome], None]
     ) -> list[Outcome]:
         """Run these specs, a limited number at a time; each outcome is reported when it is known."""
         slots = asyncio.Semaphore(processes)
@@ -72,7 +72,7 @@ class Runner:
                 if not outcome.passed and spec.place not in self.once:
                     second = await self._outcome(spec)
                     outcome = replace(second, why=second.why or outcome.why, attempts=2)
-            told(outcome)
+            report(outcome)
             return outcome
 
         async with asyncio.TaskGroup() as group:

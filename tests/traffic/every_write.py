@@ -30,10 +30,10 @@ class EveryWrite(WriteProxy):
         self.watch("", kill)
 
     def _count(self, request: web.Request) -> Moment | None:
-        said = self._meant(request)
-        if said is None or self.dying.is_set() or not self._counting:
+        meant = self._meant(request)
+        if meant is None or self.dying.is_set() or not self._counting:
             return None
-        self.writes.append(said)
+        self.writes.append(meant)
         if len(self.writes) % self._every:
             return None
         self.dying.set()

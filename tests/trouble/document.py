@@ -103,19 +103,19 @@ def _explanation(row: Row) -> str:
     """The lines that `why` prints; empty if the scenario does not run `why`."""
     if not row.explained:
         return ""
-    said = "\n".join(row.explained)
-    return f"\n`kubectl moonshift why shop` ({row.asked.name}):\n\n```\n{said}\n```"
+    text = "\n".join(row.explained)
+    return f"\n`kubectl moonshift why shop` ({row.asked.name}):\n\n```\n{text}\n```"
 
 
 def _line(row: Row) -> str:
-    said = "<br>".join(map(_quoted, row.says)) or "no message"
+    reported = "<br>".join(map(_quoted, row.says)) or "no message"
     typed = "<br>".join(f"`{text}`" if text in row.commands else text for text in row.do)
-    return f"| {_names(row.forms)} | {row.happens} | {said} | {typed} |".replace("||", "\\|\\|")
+    return f"| {_names(row.forms)} | {row.happens} | {reported} | {typed} |".replace("||", "\\|\\|")
 
 
-def _quoted(said: Message) -> str:
-    text = said.text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
-    return f"{said.where}: “{text}”"
+def _quoted(reported: Message) -> str:
+    text = reported.text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
+    return f"{reported.where}: “{text}”"
 
 
 def _names(forms: Iterable[Form]) -> str:

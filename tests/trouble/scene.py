@@ -192,8 +192,8 @@ class Scene(Story):
                 lambda state: holds(self._here(state)), PATIENCE_SECONDS
             )
         except NotReady as late:
-            told = f"never so: {what}\n{late}\n{self.report()}\n{self._pods()}"
-            raise NotReady(told) from late
+            text = f"never so: {what}\n{late}\n{self.report()}\n{self._pods()}"
+            raise NotReady(text) from late
 
     async def never(self, seconds: float, happens: Callable[[Change], bool]) -> None:
         """Check that a change does not happen for a while: the test is about the length of this time."""
@@ -268,11 +268,11 @@ class Scene(Story):
         return {key: obj for key, obj in state.items() if key.namespace == self.app.namespace}
 
     def _pods(self) -> str:
-        told = (
+        reported = (
             f"{pod['metadata']['name']} {image_of(pod)} {'ready' if ready(pod) else 'not ready'}"
             for pod in self.pods()
         )
-        return "\n".join(told)
+        return "\n".join(reported)
 
     async def stalled(self, reason: str = "") -> str:
         """Wait until the Rollout is Stalled; returns the message."""
@@ -322,9 +322,11 @@ class Scene(Story):
         """Lines of the row that `why` did not print, where it was asked."""
         if self.form is not self.row.asked:
             return []
-        told = self.explained
+        reported = self.explained
         return [
-            line for line in self.row.explained if not any(map(pattern_of(line).fullmatch, told))
+            line
+            for line in self.row.explained
+            if not any(map(pattern_of(line).fullmatch, reported))
         ]
 
 

@@ -73,11 +73,11 @@ class Row:
     @property
     def explained(self) -> tuple[str, ...]:
         """All lines that `why` has to print."""
-        stalls = [said for said in self.says if said.where.startswith("Stalled ")]
-        told = [
-            f"is stalled by {said.where.removeprefix('Stalled ')}: {said.text}" for said in stalls
+        stalls = [item for item in self.says if item.where.startswith("Stalled ")]
+        found = [
+            f"is stalled by {item.where.removeprefix('Stalled ')}: {item.text}" for item in stalls
         ]
-        return (*told, *self.why) if self.why else ()
+        return (*found, *self.why) if self.why else ()
 
     @property
     def happens(self) -> str:
@@ -124,8 +124,8 @@ class Case:
     @property
     def title(self) -> str:
         """The name of the test case."""
-        told = self.row.scenario.__name__.replace("_", " ")
-        return f"{self.trouble.name}: {self.form.name}: {told}"
+        reported = self.row.scenario.__name__.replace("_", " ")
+        return f"{self.trouble.name}: {self.form.name}: {reported}"
 
     @property
     def often(self) -> bool:

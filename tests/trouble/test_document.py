@@ -31,7 +31,7 @@ def test_every_row_says_what_happens_and_what_to_do(trouble: Trouble) -> None:
         assert row.do, row.scenario
         assert row.played, row.scenario
         assert {*row.often, *row.killed} <= {*row.played} <= {*FORMS}
-        assert all(text.strip() == text and text for said in row.says for text in [said.text])
+        assert all(text.strip() == text and text for item in row.says for text in [item.text])
 
 
 def test_troubles_have_names_of_their_own() -> None:

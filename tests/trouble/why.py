@@ -36,8 +36,8 @@ def lines_of(output: str) -> list[str]:
 
 def commands_of(lines: Iterable[str]) -> list[list[str]]:
     """The printed commands, split into words."""
-    told = [line for line in lines if line.startswith("kubectl ")]
-    return [shlex.split(line, comments=True) for line in told]
+    found = [line for line in lines if line.startswith("kubectl ")]
+    return [shlex.split(line, comments=True) for line in found]
 
 
 async def type_those_that_look(plane: Plane, lines: Iterable[str]) -> None:

@@ -43,12 +43,12 @@ def test_processes_take_whole_files() -> None:
         "--dist",
         "loadgroup",
     ]
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, *line, *files], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
     places = {
-        (said.split()[0], said.split("PASSED ")[1].partition("::")[0])
-        for said in told.splitlines()
-        if "PASSED " in said
+        (item.split()[0], item.split("PASSED ")[1].partition("::")[0])
+        for item in output.splitlines()
+        if "PASSED " in item
     }
     assert len(places) == len(files)

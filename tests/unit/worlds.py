@@ -147,22 +147,22 @@ class World(SimulatedCluster):
         named = Reference(API_VERSIONS[kind], kind, name, "", "")
         state = see_route(named, msgspec.json.encode(found))
         assert isinstance(state, RoutePresent), state
-        said: dict[str, Any] = child(found, "spec", "plan")
+        plan: dict[str, Any] = child(found, "spec", "plan")
         if not state.in_use:
             return Route(kind)
-        weight = said.get("canaryWeight")
+        weight = plan.get("canaryWeight")
         return Route(
             kind,
             Led(
                 identity=state.plan,
                 release=state.release,
                 weight=None if weight == -1 else weight,
-                announces=said.get("announce", False),
-                stable_service=said.get("stableService", ""),
-                canary_service=said.get("canaryService", ""),
-                pod_labels=said.get("patchPodMetadata", {}).get("labels", {}),
-                matches=said.get("matches", []),
-                left_out=not said,
+                announces=plan.get("announce", False),
+                stable_service=plan.get("stableService", ""),
+                canary_service=plan.get("canaryService", ""),
+                pod_labels=plan.get("patchPodMetadata", {}).get("labels", {}),
+                matches=plan.get("matches", []),
+                left_out=not plan,
             ),
             state.touched,
             state.depth,

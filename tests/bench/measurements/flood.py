@@ -77,8 +77,8 @@ async def _flooded(ground: Ground) -> AsyncIterator[list[str]]:
         await asyncio.sleep(RAMP_SECONDS)
         yield answers
     finally:
-        said, _ = await process.communicate(b"")
-        answers.append(said.decode())
+        output, _ = await process.communicate(b"")
+        answers.append(output.decode())
 
 
 def _peak(pid: int) -> int:

@@ -144,5 +144,5 @@ def _values(curve: Curve, line: Line) -> Iterator[float]:
     if not curve.note:
         if line.value is not None:
             yield line.value
-    elif (said := re.search(curve.note, line.note)) is not None:
-        yield float(said["y"])
+    elif (match := re.search(curve.note, line.note)) is not None:
+        yield float(match["y"])

@@ -93,8 +93,8 @@ class WatchedProduct(Product):
     def last_logged(self, message: str) -> datetime | None:
         """When the controller wrote a line of its log last."""
         lines = self.controller.program.log.read_text().splitlines()
-        told = [json.loads(line) for line in lines if f'"{message}"' in line]
-        return datetime.fromisoformat(told[-1]["ts"]) if told else None
+        found = [json.loads(line) for line in lines if f'"{message}"' in line]
+        return datetime.fromisoformat(found[-1]["ts"]) if found else None
 
     def _since(self, mark: int) -> list[Second]:
         if not self.seen.exists():

@@ -85,9 +85,9 @@ async def test_blue_green_waits_until_autoscalers_can_be_read(own_product: Produ
     ):
         await story.install()
         await story.create(manifests.rollout(story.app))
-        said = await stalled(story, "Forbidden")
-        assert "autoscalers must be held" in said
-        assert 'cannot list resource "horizontalpodautoscalers"' in said
+        message = await stalled(story, "Forbidden")
+        assert "autoscalers must be held" in message
+        assert 'cannot list resource "horizontalpodautoscalers"' in message
         begun = await grant()
         await story.rollout(lambda s: condition(s, "Stalled").get("status") == "False")
         assert time.monotonic() - begun < WAKES
@@ -126,8 +126,8 @@ async def test_a_release_goes_on_by_itself_when_the_right_to_write_a_route_is_gr
     await plane.apply(yaml.safe_dump(reading))
     async with without(plane, writes_routes) as grant, story_of(own_product, ROUTED) as story:
         await story.begin()
-        said = await stalled(story, "Forbidden")
-        assert "virtualservices" in said
+        message = await stalled(story, "Forbidden")
+        assert "virtualservices" in message
         mark = plane.audit.mark()
         begun = await grant()
         await story.until(
@@ -180,8 +180,8 @@ async def test_a_route_is_restored_although_its_kind_changes_its_version_during_
         await plane.apply(yaml.safe_dump(two_versions(kind, *between)))
         await story.release(STABLE_IMAGE)
         if not between:
-            said = await story.rollout(lambda s: condition(s, "Stalled").get("status") == "True")
-            message = condition(said.object["status"], "Stalled")["message"]
+            rollout = await story.rollout(lambda s: condition(s, "Stalled").get("status") == "True")
+            message = condition(rollout.object["status"], "Stalled")["message"]
             assert f"CRD {kind.lower()}s.{invented.GROUP} declares it" in message
             await plane.apply(yaml.safe_dump(two_versions(kind, "v1beta1")))
         await story.completed()

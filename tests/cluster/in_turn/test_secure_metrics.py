@@ -148,7 +148,7 @@ async def test_without_the_right_to_ask_nobody_is_let_in(secured: Product) -> No
             session.get(f"http://127.0.0.1:{secured.controller_probes}/readyz?verbose") as answer,
         ):
             assert answer.status == 200
-            assert "[~]metrics " in (told := await answer.text())
-            assert "tokenreviews" in told
+            assert "[~]metrics " in (page := await answer.text())
+            assert "tokenreviews" in page
     finally:
         await admin.patch(f"{ROLES}/{AUTH_ROLE}", {"rules": role["rules"]})

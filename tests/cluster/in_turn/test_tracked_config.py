@@ -262,10 +262,10 @@ async def test_without_the_flag_nothing_is_watched_and_the_rollout_says_which_fl
 ) -> None:
     mark = product.plane.audit.mark()
     story = await governed(product, recorder, namespace_of_product)
-    told = await story.rollout(lambda s: condition(s, "ConfigTracked") != {})
-    said: dict[str, Any] = condition(told.object["status"], "ConfigTracked")
-    assert (said["status"], said["reason"]) == ("False", "TrackingOff")
-    assert "--track-config" in said["message"]
+    rollout = await story.rollout(lambda s: condition(s, "ConfigTracked") != {})
+    reported: dict[str, Any] = condition(rollout.object["status"], "ConfigTracked")
+    assert (reported["status"], reported["reason"]) == ("False", "TrackingOff")
+    assert "--track-config" in reported["message"]
     await says(story, CONFIG_MAPS, "v2")
     await story.release(manifests.NEW_IMAGE)
     await story.paused_at(1)

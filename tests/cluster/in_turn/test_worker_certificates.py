@@ -104,8 +104,8 @@ async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_
         worker.spawn()
         async with ground.recorder(PODS) as pods:
             await controller.start()
-            told = await pods.until(is_annotated)
-            assert told.key.name == "worker"
+            pod = await pods.until(is_annotated)
+            assert pod.key.name == "worker"
             assert worker.running, "it waits"
             await bring_files(ground, mounted)
             await worker.wait_ready()

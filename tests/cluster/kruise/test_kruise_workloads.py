@@ -78,8 +78,8 @@ async def test_an_advanced_daemonset_says_that_it_is_not_paused_from_its_first_r
     await story.completed()
     await kruise_recorder.caught_up()
     history = [c.object for c in kruise_recorder.history() if c.key == story.key(story.workload)]
-    said = [_rolling(found).get("paused", before.get("paused")) for found in history]
-    assert True not in said
+    values = [_rolling(found).get("paused", before.get("paused")) for found in history]
+    assert True not in values
     last = _rolling(history[-1])
     assert last["paused"] is False
     assert {key: value for key, value in last.items() if key != "paused"} == {

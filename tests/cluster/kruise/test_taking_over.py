@@ -154,11 +154,11 @@ def _workload(style: str, uid: str, obj: JsonObject) -> JsonObject:
 
 async def is_foretold(story: Story) -> None:
     """The command line reports that each object will be taken over, and asks for no action."""
-    said = await checked(story)
-    kinds = {item["kind"] for item in said}
-    assert {"Rollout", "BatchRelease", story.app.kind_name} <= kinds, said
-    assert not [item for item in said if item["first"]], said
-    (rollout,) = [item for item in said if item["kind"] == "Rollout"]
+    findings = await checked(story)
+    kinds = {item["kind"] for item in findings}
+    assert {"Rollout", "BatchRelease", story.app.kind_name} <= kinds, findings
+    assert not [item for item in findings if item["first"]], findings
+    (rollout,) = [item for item in findings if item["kind"] == "Rollout"]
     assert f"goes on at step {STEP}" in rollout["says"]
 
 
@@ -192,8 +192,8 @@ async def nothing_of_the_original_is_left(story: Story) -> None:
     for key, obj in story.recorder.state().items():
         # Its own controller copies a Deployment's annotations to each ReplicaSet, where they mean nothing.
         if key.namespace == story.app.namespace and key.kind not in (EVENTS, REPLICA_SETS):
-            said = json.dumps({k: v for k, v in obj["metadata"].items() if k != "managedFields"})
-            assert not [word for word in OF_THE_ORIGINAL if word in said], (key, said)
+            text = json.dumps({k: v for k, v in obj["metadata"].items() if k != "managedFields"})
+            assert not [word for word in OF_THE_ORIGINAL if word in text], (key, text)
 
 
 async def is_approved_to_its_end(original: Original, story: Story) -> None:

@@ -53,7 +53,7 @@ def test_a_chain_may_lead_over_certificates_in_between() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (None, "does not exist"),
         ({}, "no tls.crt and no tls.key and no ca.crt"),
@@ -68,11 +68,11 @@ def test_a_chain_may_lead_over_certificates_in_between() -> None:
     ],
 )
 def test_an_issued_certificate_that_cannot_be_served_is_reported(
-    data: dict[str, bytes] | None, said: str
+    data: dict[str, bytes] | None, expected: str
 ) -> None:
     found = read_issued(data, CALLED, START)
     assert isinstance(found, Unusable)
-    assert said in found.message
+    assert expected in found.message
 
 
 @pytest.mark.parametrize("days", [-1, 400])
@@ -93,8 +93,8 @@ def test_an_authority_stays_published_for_a_day_after_another_one() -> None:
 
 def test_replicas_with_and_without_the_issuers_flag_publish_both_authorities() -> None:
     """While one replica is started with the flag and one without, neither's authority is missing."""
-    told = updated(NOBODY, b"a", START)
-    untold = updated(told, b"", START)
+    reported = updated(NOBODY, b"a", START)
+    untold = updated(reported, b"", START)
     assert untold.before == b"a"
     again = updated(untold, b"a", START)
     assert (again.authority, again.before) == (b"a", b"")

@@ -141,9 +141,9 @@ async def test_rounds_go_on_after_a_failure(
     async with rounds(store, tmp_path, Reluctant()) as endpoint:
         await store.done.wait()
     assert endpoint.certified.is_set()
-    said = " ".join(str(getattr(record, "error", "")) for record in caplog.records)
-    assert "being written by others" in said
-    assert "not installed" in said
+    text = " ".join(str(getattr(record, "error", "")) for record in caplog.records)
+    assert "being written by others" in text
+    assert "not installed" in text
 
 
 class Counting(Configurations):
@@ -205,8 +205,8 @@ async def test_a_ready_replica_stays_ready_without_the_api_server_but_not_withou
             return await super().read(kind, name)
 
     forbidden = Ending(None, None)
-    said = await problem_after(forbidden, tmp_path / "forbidden", monkeypatch)
-    assert said == "certificates: you cannot update webhooks"
+    reported = await problem_after(forbidden, tmp_path / "forbidden", monkeypatch)
+    assert reported == "certificates: you cannot update webhooks"
 
 
 def test_our_own_namespace_is_left_out_whatever_it_is_called() -> None:

@@ -47,8 +47,8 @@ async def test_a_missing_right_names_verb_and_resource(tmp_path: Path) -> None:
 
 async def test_an_admission_refusal_is_passed_on(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout()) as api:
-        said = status(422, "Invalid", "spec.strategy: must not be touched")
-        api.overrides["PATCH", f"{ROLLOUTS}/web"] = (422, said)
+        text = status(422, "Invalid", "spec.strategy: must not be touched")
+        api.overrides["PATCH", f"{ROLLOUTS}/web"] = (422, text)
         result = await api.run("pause", "web")
     assert result.stderr == (
         "error: the API server refused it: spec.strategy: must not be touched\n"
@@ -69,9 +69,9 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_a_kubeconfig_that_is_not_there_is_named() -> None:
-    code, said = run("get", "--kubeconfig", "/no/such/file")
+    code, result = run("get", "--kubeconfig", "/no/such/file")
     assert code == 1
-    assert said.startswith("error: the kubeconfig /no/such/file does not exist")
+    assert result.startswith("error: the kubeconfig /no/such/file does not exist")
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_a_kubeconfig_that_is_not_there_is_named() -> None:
     ],
 )
 def test_a_wrong_command_line_ends_with_two(line: str, text: str) -> None:
-    code, said = run(*line.split())
+    code, result = run(*line.split())
     assert code == 2
-    assert text in said
+    assert text in result
 
 
 @pytest.mark.parametrize(

@@ -94,14 +94,14 @@ def test_every_command_of_a_cluster_has_kubectls_options() -> None:
 async def test_a_user_who_may_not_read_the_lease_does_not_hear_that_no_controller_exists(
     tmp_path: Path,
 ) -> None:
-    said = (
+    text = (
         'leases.coordination.k8s.io "71ddec2c.kruise.io" is forbidden: User "jane" cannot get resource "leases" in '
         'API group "coordination.k8s.io" in the namespace "kruise-rollout"'
     )
     pending = make_rollout()
     pending["status"]["moonshift"]["approval"] = {"step": 1}
     async with cluster(tmp_path, pending) as api:
-        api.overrides["GET", f"{LEASES}/71ddec2c.kruise.io"] = (403, status(403, "Forbidden", said))
+        api.overrides["GET", f"{LEASES}/71ddec2c.kruise.io"] = (403, status(403, "Forbidden", text))
         result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
     assert result.exit_code == 5, result.stderr
     assert (

@@ -45,8 +45,8 @@ class Source:
     def _series(self, form: dict[str, str]) -> list[dict[str, Any]]:
         since, until, step = (float(form[name]) for name in ("start", "end", "step"))
         times = [since + place * step for place in range(int((until - since) / step) + 1)]
-        told = [(at, self.values(form["query"], at)) for at in times]
-        values = [[at, str(value)] for at, value in told if value is not None]
+        found = [(at, self.values(form["query"], at)) for at in times]
+        values = [[at, str(value)] for at, value in found if value is not None]
         return [{"metric": {}, "values": values}] if values else []
 
     def _answer(self, kind: str, result: list[dict[str, Any]]) -> web.Response:

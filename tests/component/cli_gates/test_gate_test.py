@@ -17,17 +17,17 @@ SENT = 'rate(errors{service="web-canary"}[5m])'
 OF_STABLE = 'rate(errors{service="web"}[5m])'
 
 
-def metric(**said: Any) -> dict[str, Any]:
+def metric(**fields: Any) -> dict[str, Any]:
     return {
         "name": "errors",
         "success": {"max": 0.01},
         "prometheus": {"query": QUERY, "address": "http://prometheus.nowhere:9090"},
-        **said,
+        **fields,
     }
 
 
-def gate(*metrics: dict[str, Any], **said: Any) -> dict[str, Any]:
-    return {"metrics": list(metrics), **said}
+def gate(*metrics: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"metrics": list(metrics), **fields}
 
 
 def rollout(step: dict[str, Any], background: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -38,11 +38,11 @@ async def test_a_replay_says_how_often_when_and_why_a_gate_fails(tmp_path: Path)
     assert heads.split() == ["BEGAN", "FROM", "TO", "RELEASES", "VERDICT", "WHY"]
     assert "Failed" in stop
     assert "metric errors: 0.5 is above 0.01 (2 of 2 measurements failed)" in stop
-    (told,) = json.loads(data.output)["gates"]
-    assert told["releases"] == told["stopped"] + told["passed"]
+    (gate_result,) = json.loads(data.output)["gates"]
+    assert gate_result["releases"] == gate_result["stopped"] + gate_result["passed"]
     # every release that began in the bad half; they begin every four minutes
-    assert abs(told["stopped"] - 12 * 15) <= 1
-    assert told["stops"][0]["releases"] == told["stopped"]
+    assert abs(gate_result["stopped"] - 12 * 15) <= 1
+    assert gate_result["stops"][0]["releases"] == gate_result["stopped"]
 
 
 async def test_a_gate_that_would_have_let_all_pass_ends_with_0(tmp_path: Path) -> None:

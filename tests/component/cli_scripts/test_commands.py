@@ -228,8 +228,8 @@ async def test_a_closed_pipe_ends_the_output(tmp_path: Path) -> None:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*program, stdout=pipe, stderr=pipe)
     process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # asyncio has no public way
-    _, said = await process.communicate()
-    assert said == b""
+    _, output = await process.communicate()
+    assert output == b""
 
 
 def test_a_scripts_output_does_not_control_the_terminal(tmp_path: Path) -> None:

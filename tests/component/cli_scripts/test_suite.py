@@ -261,8 +261,8 @@ async def test_expectations_are_rewritten_and_then_hold(engine: Engine, tmp_path
 async def test_a_failure_never_becomes_an_expectation(engine: Engine, tmp_path: Path) -> None:
     subject = subject_at(make_folder(tmp_path, "error('x')", one=case(STEP, expected=[split(1)])))
     before = subject.cases()[0].read_text()
-    (told,) = await update(engine, subject)
-    assert isinstance(told, BadCase)
+    (bad,) = await update(engine, subject)
+    assert isinstance(bad, BadCase)
     assert subject.cases()[0].read_text() == before
 
 

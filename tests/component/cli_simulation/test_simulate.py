@@ -146,7 +146,7 @@ def test_blue_green_is_played_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("objects", "said"),
+    ("objects", "expected"),
     [
         (
             (rollout({"replicas": 1, "traffic": "0%"}), workload()),
@@ -168,11 +168,11 @@ def test_blue_green_is_played_too(tmp_path: Path) -> None:
     ],
 )
 def test_an_obstacle_of_the_release_is_reported_and_fails_the_command(
-    tmp_path: Path, objects: Any, said: str
+    tmp_path: Path, objects: Any, expected: str
 ) -> None:
     result = simulate(tmp_path, *objects)
     assert result.exit_code == 1, result.output
-    assert said in result.output
+    assert expected in result.output
 
 
 def test_scripts_of_a_config_map_are_used(tmp_path: Path) -> None:
@@ -231,9 +231,9 @@ def test_no_manifest_steers_the_terminal_of_whoever_reads_its_release(tmp_path: 
     service: Any = copy.deepcopy(SERVICE)
     service["spec"]["selector"]["app"] = "x\x1b[2J"
     for form in ("", "markdown"):
-        said = simulate(tmp_path, rollout(), workload(), service, ROUTE, form=form).output
-        assert "app=x␛[2J" in said
-        assert "\x1b" not in said
+        reported = simulate(tmp_path, rollout(), workload(), service, ROUTE, form=form).output
+        assert "app=x␛[2J" in reported
+        assert "\x1b" not in reported
 
 
 def test_a_gateway_that_cannot_match_is_left_out_of_the_step_with_a_warning(

@@ -47,9 +47,9 @@ class Created(ApiDouble):
 
     def ends(self, condition: str, reason: str = "", message: str = "") -> None:
         """The Job controller writes the end."""
-        told = {"type": condition, "status": "True", "reason": reason, "message": message}
+        fields = {"type": condition, "status": "True", "reason": reason, "message": message}
         body = self.one(JOBS, NAME)
-        self.put(JOBS, {**body, "status": {"conditions": [told]}})
+        self.put(JOBS, {**body, "status": {"conditions": [fields]}})
         self._wake()
 
     @property

@@ -128,19 +128,19 @@ class Notified:
 @contextlib.asynccontextmanager
 async def watching(served: Kinds) -> AsyncIterator[tuple[DynamicKinds, Notified]]:
     """Kinds on that server, and their notifications."""
-    told = Notified()
+    notified = Notified()
     async with served.server.running(), connected(served.server) as client:
         kinds = DynamicKinds(
             client,
             namespace=None,
-            changed=told.changed,
-            ready=told.ready,
-            follow=told.follow,
+            changed=notified.changed,
+            ready=notified.ready,
+            follow=notified.follow,
             random=Random(1),
         )
         task = asyncio.create_task(kinds.run())
         try:
-            yield kinds, told
+            yield kinds, notified
         finally:
             assert not task.done()
             task.cancel()

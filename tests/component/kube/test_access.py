@@ -202,8 +202,8 @@ def printing(answer: object) -> dict[str, Any]:
 async def test_an_unusable_kubeconfig_is_refused_in_words(
     tmp_path: Path, user: dict[str, Any], text: str
 ) -> None:
-    said = await refusal(tmp_path, user)
-    assert re.search(text, said), said
+    reason = await refusal(tmp_path, user)
+    assert re.search(text, reason), reason
 
 
 # --- TLS ----------------------------------------------------------------------------------------
@@ -329,8 +329,8 @@ async def test_in_a_pod_a_users_place_can_be_taken_too(
 async def test_proxy_settings_that_cannot_be_honoured_are_refused_in_words(
     tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any], text: str
 ) -> None:
-    said = await refusal(tmp_path, user, {"server": "https://127.0.0.1:1", **cluster})
-    assert re.search(text, said), said
+    reason = await refusal(tmp_path, user, {"server": "https://127.0.0.1:1", **cluster})
+    assert re.search(text, reason), reason
 
 
 # --- proxies ------------------------------------------------------------------------------------

@@ -125,8 +125,8 @@ async def test_only_changes_of_content_are_reported() -> None:
         await scene.ready.wait()
         await settled()
         one, two = (content_digest({"index": text}, None) for text in ("one", "two"))
-        told = [digest for _, _, digest in scene.changed]
-        assert told == [one, one, two, two, two, two]
+        found = [digest for _, _, digest in scene.changed]
+        assert found == [one, one, two, two, two, two]
         assert objects.find(ConfigKind.CONFIG_MAP, WEB) is None
 
 

@@ -26,7 +26,7 @@ def api_version_of(kinds: DynamicKinds) -> str:
 @virtual_time
 async def test_a_kind_is_looked_up_and_listed_when_somebody_holds_it() -> None:
     served = Kinds("v1")
-    async with watching(served) as (kinds, told):
+    async with watching(served) as (kinds, notified):
         await settled(3600)
         assert served.paths == []
         kinds.keep_watched(WEB, [LANE])
@@ -35,7 +35,7 @@ async def test_a_kind_is_looked_up_and_listed_when_somebody_holds_it() -> None:
         assert isinstance(kinds.every(LANE, "shop"), Loading)
         assert isinstance(kinds.made_for(LANE, "shop", "uid"), Loading)
         await settled(1)
-        assert told.owners == [WEB]
+        assert notified.owners == [WEB]
         assert isinstance(kinds.availability(LANE), Synced)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
         assert kinds.find(LANE, Key("shop", "b")) is None
@@ -70,7 +70,7 @@ async def test_at_rest_nothing_is_asked() -> None:
 async def test_a_forbidden_kind_is_never_empty_and_wakes_all_when_granted() -> None:
     served = Kinds("v1")
     served.may_list = False
-    async with watching(served) as (kinds, told):
+    async with watching(served) as (kinds, notified):
         for owner in (WEB, API):
             kinds.keep_watched(owner, [LANE])
         await settled(60)
@@ -80,10 +80,10 @@ async def test_a_forbidden_kind_is_never_empty_and_wakes_all_when_granted() -> N
         mark = len(served.lists)
         await settled(10 * PROBE)
         assert 9 <= len(served.lists) - mark <= 15, "one probe for all, every eight seconds"
-        told.owners.clear()
+        notified.owners.clear()
         served.may_list = True
         await settled(PROBE)
-        assert sorted(told.owners) == [API, WEB]
+        assert sorted(notified.owners) == [API, WEB]
         assert isinstance(kinds.every(LANE, "shop"), tuple)
 
 
@@ -92,7 +92,7 @@ async def test_a_kind_that_is_not_served_costs_nothing_while_crds_are_watched_an
     None
 ):
     served = Kinds(declared=False)
-    async with watching(served) as (kinds, told):
+    async with watching(served) as (kinds, notified):
         kinds.keep_watched(WEB, [LANE])
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), NotServed)
@@ -100,10 +100,10 @@ async def test_a_kind_that_is_not_served_costs_nothing_while_crds_are_watched_an
         mark = len(served.paths)
         await settled(600)
         assert len(served.paths) - mark <= 3 * 600 / (0.75 * LATEST)
-        told.owners.clear()
+        notified.owners.clear()
         served.serve("v1")
         await settled(1)
-        assert told.owners == [WEB]
+        assert notified.owners == [WEB]
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
 
 
@@ -128,7 +128,7 @@ async def test_without_the_right_to_read_crds_a_kind_is_found_by_discovery_withi
 @virtual_time
 async def test_a_kind_that_changes_its_version_is_listed_in_the_one_that_is_left() -> None:
     served = Kinds("v1", "v1beta1")
-    async with watching(served) as (kinds, told):
+    async with watching(served) as (kinds, notified):
         kinds.keep_watched(WEB, [LANE])
         await settled(1)
         assert api_version_of(kinds) == f"{GROUP}/v1"
@@ -138,13 +138,15 @@ async def test_a_kind_that_changes_its_version_is_listed_in_the_one_that_is_left
         resource = kinds.resource(LANE)
         assert resource is not None
         assert resource.version == "v1beta1"
-        assert told.followed == [CRD], "the store of the version that went is followed no longer"
+        assert notified.followed == [CRD], (
+            "the store of the version that went is followed no longer"
+        )
 
 
 @virtual_time
 async def test_a_crd_that_serves_no_version_for_a_while_is_failing_and_not_gone() -> None:
     served = Kinds("v1")
-    async with watching(served) as (kinds, told):
+    async with watching(served) as (kinds, notified):
         kinds.keep_watched(WEB, [LANE])
         await settled(1)
         served.serve()
@@ -152,17 +154,17 @@ async def test_a_crd_that_serves_no_version_for_a_while_is_failing_and_not_gone(
         found = kinds.find(LANE, OBJECT)
         assert isinstance(found, Failing)
         assert f"CRD {CRD} declares it" in found.message
-        told.owners.clear()
+        notified.owners.clear()
         served.serve("v1")
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
-        assert told.owners[-1] == WEB
+        assert notified.owners[-1] == WEB
 
 
 @virtual_time
 async def test_the_last_user_of_a_kind_ends_its_watch_and_the_watch_of_crds() -> None:
     served = Kinds("v1")
-    async with watching(served) as (kinds, told):
+    async with watching(served) as (kinds, notified):
         kinds.keep_watched(WEB, [LANE])
         kinds.keep_watched(API, [LANE])
         await settled(1)
@@ -170,7 +172,7 @@ async def test_the_last_user_of_a_kind_ends_its_watch_and_the_watch_of_crds() ->
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
         kinds.keep_watched(API, ())
         await settled(1)
-        assert told.followed == []
+        assert notified.followed == []
         mark = len(served.server.requests)
         await settled(3600)
         assert served.server.requests[mark:] == []
@@ -199,7 +201,7 @@ async def test_a_namespace_may_name_a_limited_number_of_kinds_and_more_are_refus
 ):
     served = Kinds("v1")
     many = [(f"{GROUP}/v1", f"Kind{number:02}") for number in range(BOUNDS.of_a_namespace)]
-    async with watching(served) as (kinds, told):
+    async with watching(served) as (kinds, notified):
         kinds.keep_watched(API, many)
         kinds.keep_watched(WEB, [LANE])
         kinds.keep_watched(Key("other", "web"), [("other.example.com/v1", "Lane")])
@@ -210,9 +212,9 @@ async def test_a_namespace_may_name_a_limited_number_of_kinds_and_more_are_refus
         assert served.lists == []
         elsewhere = kinds.availability(("other.example.com/v1", "Lane"))
         assert isinstance(elsewhere, NotServed)
-        told.owners.clear()
+        notified.owners.clear()
         kinds.keep_watched(API, many[1:])
-        assert WEB in told.owners
+        assert WEB in notified.owners
         kinds.keep_watched(WEB, [LANE])
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)

@@ -94,8 +94,8 @@ async def test_a_crash_is_an_outcome(tmp_path: Path) -> None:
             "s: the script's process crashed (SIGSEGV)",
         )
         assert await echo(running) == b'{"a":[]}'
-    (said,) = (entry for entry in running.log if entry.get("msg") == "script process killed")
-    assert (said["tenant"], said["request_id"]) == ("demo\x1b[2J\n", "r" * 512)
+    (reported,) = (entry for entry in running.log if entry.get("msg") == "script process killed")
+    assert (reported["tenant"], reported["request_id"]) == ("demo\x1b[2J\n", "r" * 512)
 
 
 def busy(pids: set[int]) -> list[int]:

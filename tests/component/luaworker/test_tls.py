@@ -70,9 +70,9 @@ async def test_certificates_that_come_after_the_start_are_waited_for_and_probes_
     )
     running = Worker(process, "")
     try:
-        status, said = await _page(probes, "/readyz")
+        status, page = await _page(probes, "/readyz")
         assert status == 503
-        assert said == f"not ready: waiting for tls.key, tls.crt, ca.crt in {empty}\n"
+        assert page == f"not ready: waiting for tls.key, tls.crt, ca.crt in {empty}\n"
         assert (await _page(probes, "/healthz"))[0] == 200
         for name in ("tls.crt", "ca.crt", "tls.key"):
             (server / name).replace(empty / name)

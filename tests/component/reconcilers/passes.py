@@ -62,7 +62,7 @@ class Passes:
         self.api = StatusRefusing()
         self.ledger = WriteLedger()
         self.answer: Outcome = Done(wrote=True)
-        self.told: list[tuple[str, str]] = []
+        self.notes: list[tuple[str, str]] = []
         self.drifts: list[str] = []
         self.ended: list[tuple[str, float]] = []
         self.entered: list[str] = []
@@ -92,7 +92,7 @@ class Passes:
             events=self,
             ledger=self.ledger,
             clock=self,
-            telling=Telling(lambda rollout, note: self._told(note), self),
+            telling=Telling(lambda rollout, note: self._record_event(note), self),
             random=Random(1),
             rights=self,
             measures=self,
@@ -131,8 +131,8 @@ class Passes:
         self.world.cluster.set_clock(self.world.cluster.now + timedelta(seconds=seconds))
         return await self.reconciler.reconcile(KEY)
 
-    def _told(self, note: Note) -> None:
-        self.told.append((note.reason, note.message))
+    def _record_event(self, note: Note) -> None:
+        self.notes.append((note.reason, note.message))
 
     # --- what the reconciler asks for ---------------------------------------------------------------
 

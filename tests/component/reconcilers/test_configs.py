@@ -82,10 +82,10 @@ def test_a_rollout_that_does_not_ask_causes_no_question() -> None:
 
 def test_a_rollout_that_asks_in_vain_is_told_the_flag() -> None:
     objects = Objects(kinds=())
-    told = config_of(rollout(), WORKLOAD, objects)
-    assert isinstance(told, ConfigUnwatched)
-    assert told.reason == reasons.TRACKING_OFF
-    assert "--track-config" in told.message
+    config = config_of(rollout(), WORKLOAD, objects)
+    assert isinstance(config, ConfigUnwatched)
+    assert config.reason == reasons.TRACKING_OFF
+    assert "--track-config" in config.message
     assert not objects.holders
 
 
@@ -100,8 +100,8 @@ def test_the_configuration_that_pods_read_is_known_once_it_is_listed() -> None:
     assert isinstance(seen, ConfigWatched)
     assert [found.name for found in seen.objects] == ["ConfigMap/web", "Secret/web"]
     objects.availability = Forbidden("configmaps is forbidden")
-    told = config_of(rollout(), WORKLOAD, objects)
-    assert told == ConfigUnwatched(reasons.CONFIG_UNREADABLE, "configmaps is forbidden")
+    config = config_of(rollout(), WORKLOAD, objects)
+    assert config == ConfigUnwatched(reasons.CONFIG_UNREADABLE, "configmaps is forbidden")
     config_of(rollout(asks=False), WORKLOAD, objects)
     assert not objects.holders
 

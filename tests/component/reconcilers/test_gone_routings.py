@@ -20,11 +20,11 @@ class Remembered:
     """The parts that store data about a TrafficRouting: observations, waits for a right, and Events."""
 
     def __init__(self) -> None:
-        self.told = {KEY: "Progressing"}
+        self.phases = {KEY: "Progressing"}
         self.seen = {Key("shop", "trafficrouting/web")}
 
     def gone(self, key: Key) -> None:
-        del self.told[key]
+        del self.phases[key]
 
     def observe(self, key: Key) -> Observation | None:
         return None
@@ -64,5 +64,5 @@ async def test_nothing_is_remembered_of_a_traffic_routing_that_is_gone() -> None
         gone=remembered.gone,
     )
     await reconciler.reconcile(KEY)
-    assert not remembered.told
+    assert not remembered.phases
     assert not remembered.seen

@@ -87,12 +87,12 @@ async def test_a_rollback_goes_on_where_content_may_not_be_restored() -> None:
     world.pass_over(KEY, crash_after=0)
     seen = world.observe(KEY)
     assert seen is not None
-    api, told = served(world), list[tuple[str, str]]()
+    api, noted = served(world), list[tuple[str, str]]()
     api.forbidden.add(("patch", "configmaps"))
     silent = Silent()
 
     def tell(rollout: Rollout, note: Note) -> None:
-        told.append((note.reason, note.message))
+        noted.append((note.reason, note.message))
 
     reconciler = RolloutReconciler(
         worlds=Worlds(seen),
@@ -115,6 +115,6 @@ async def test_a_rollback_goes_on_where_content_may_not_be_restored() -> None:
     stalled = condition(status, "Stalled")
     assert stalled is not None
     assert (stalled.status, stalled.reason) == ("True", "Forbidden")
-    said = 'configmaps is forbidden: User "simulated" cannot patch resource "configmaps"'
-    assert ("Forbidden", f"{said}; grant patch on configmaps to user simulated") in told
+    text = 'configmaps is forbidden: User "simulated" cannot patch resource "configmaps"'
+    assert ("Forbidden", f"{text}; grant patch on configmaps to user simulated") in noted
     assert result.wake_after is not None

@@ -52,7 +52,7 @@ async def test_a_missing_right_costs_one_status_write_however_often_it_is_met() 
     stalled = condition(passes.status, "Stalled")
     assert stalled is not None
     assert (stalled.status, stalled.reason) == ("True", "Forbidden")
-    assert [reason for reason, _ in passes.told].count("Forbidden") == 1
+    assert [reason for reason, _ in passes.notes].count("Forbidden") == 1
 
 
 async def test_a_repeated_refusal_is_retried_later_each_time_and_never_after_ten_seconds() -> None:
@@ -108,13 +108,13 @@ async def test_a_route_that_was_put_back_is_reported_once_though_its_status_was_
     passes = Passes(world)
     passes.api.forbidden.add(("patch", "rollouts"))
     await passes.over()
-    assert [reason for reason, _ in passes.told] == [reasons.STATUS_REFUSED]
+    assert [reason for reason, _ in passes.notes] == [reasons.STATUS_REFUSED]
     passes.api.forbidden.clear()
     world.pass_over(KEY)
     await passes.over()
-    assert [reason for reason, _ in passes.told].count(reasons.ROUTE_PUT_BACK) == 1
+    assert [reason for reason, _ in passes.notes].count(reasons.ROUTE_PUT_BACK) == 1
     await passes.over()
-    assert [reason for reason, _ in passes.told].count(reasons.ROUTE_PUT_BACK) == 1
+    assert [reason for reason, _ in passes.notes].count(reasons.ROUTE_PUT_BACK) == 1
 
 
 async def test_a_status_that_may_not_be_written_is_reported_and_waits_for_the_right() -> None:
@@ -127,8 +127,8 @@ async def test_a_status_that_may_not_be_written_is_reported_and_waits_for_the_ri
     looks = [(await passes.over()).wake_after for _ in range(2)]
     assert looks == [None, None]
     assert set(passes.awaited) == {(KEY, missing)}
-    assert {reason for reason, _ in passes.told} == {reasons.STATUS_REFUSED}
-    assert dict(passes.told)[reasons.STATUS_REFUSED].endswith("cannot patch rollouts/status")
+    assert {reason for reason, _ in passes.notes} == {reasons.STATUS_REFUSED}
+    assert dict(passes.notes)[reasons.STATUS_REFUSED].endswith("cannot patch rollouts/status")
 
 
 async def test_a_status_that_a_policy_refuses_is_written_again_after_ten_seconds_at_most() -> None:
@@ -139,7 +139,7 @@ async def test_a_status_that_a_policy_refuses_is_written_again_after_ten_seconds
     waits = [(await passes.over()).wake_after or 0.0 for _ in range(8)]
     assert waits[0] <= SHORTEST
     assert 0.75 * LONGEST <= waits[-1] <= LONGEST
-    assert {reason for reason, _ in passes.told} == {reasons.STATUS_REFUSED}
+    assert {reason for reason, _ in passes.notes} == {reasons.STATUS_REFUSED}
 
 
 async def test_a_step_that_ends_by_itself_waits_for_no_approval() -> None:
@@ -226,12 +226,12 @@ async def test_the_state_that_waits_for_endpoints_is_written_and_told_together_w
     passes = without_endpoints()
     waits = await passes.over()
     assert waits.wake_after == pytest.approx(BRIEF.total_seconds())
-    assert (passes.status_writes, passes.told, passes.entered) == (0, [], [])
+    assert (passes.status_writes, passes.notes, passes.entered) == (0, [], [])
     passes.hides_slices = False
     await passes.over()
     assert passes.status_writes == 1
     assert passes.entered == [StepState.STEP_TRAFFIC_ROUTING]
-    assert [reason for reason, _ in passes.told].count(reasons.STEP_UPGRADED) == 1
+    assert [reason for reason, _ in passes.notes].count(reasons.STEP_UPGRADED) == 1
     ours = passes.status.moonshift
     assert isinstance(ours, MoonshiftStatus)
     assert ours.endpoints_ready_since
@@ -259,8 +259,8 @@ class TwoActions(Passes):
         super().__init__(started(), decide=self._two, effects=self._noting)
 
     def _two(self, seen: Observation, _now: datetime) -> Decision:
-        said = structs.replace(seen.rollout.status, message="another")
-        return Decision(said, (FIRST, SECOND))
+        reported = structs.replace(seen.rollout.status, message="another")
+        return Decision(reported, (FIRST, SECOND))
 
     def _noting(self, rollout: Rollout, *others: Any) -> Pass:
         passes = self

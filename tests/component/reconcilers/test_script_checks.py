@@ -49,7 +49,7 @@ class World:
     def __init__(self) -> None:
         self.map = ConfiguredScriptsMap(NAMESPACE)
         self.compiler = Compiler()
-        self.told: list[tuple[str, str, str]] = []
+        self.events: list[tuple[str, str, str]] = []
         self.counts: dict[str, int] = {}
         self.checked = asyncio.Event()
         self.version = 0
@@ -67,7 +67,7 @@ class World:
         self, metadata: ObjectMeta, type: Literal["Normal", "Warning"], reason: str, message: str
     ) -> None:
         assert metadata.name == NAME
-        self.told.append((type, reason, message))
+        self.events.append((type, reason, message))
 
     def configured_scripts(self, state: str, count: int) -> None:
         self.counts[state] = count
@@ -103,7 +103,7 @@ async def test_a_script_that_does_not_compile_is_reported_with_its_line() -> Non
     async with running(world):
         world.put({KEY: "bad", "other": "bad"})
         await world.looked()
-    assert world.told == [
+    assert world.events == [
         ("Warning", UNUSABLE, f"key {KEY} does not compile: line 3: '=' expected near 'x'")
     ]
     assert world.counts == {"usable": 0, "unusable": 1, "shadowed": 0}
@@ -113,7 +113,7 @@ async def test_existing_scripts_are_checked_at_the_start() -> None:
     world = World()
     world.put({KEY: "bad"})
     async with running(world):
-        assert [reason for _, reason, _ in world.told] == [UNUSABLE]
+        assert [reason for _, reason, _ in world.events] == [UNUSABLE]
 
 
 async def test_a_hidden_key_is_reported_with_the_way_out() -> None:
@@ -121,7 +121,7 @@ async def test_a_hidden_key_is_reported_with_the_way_out() -> None:
     async with running(world):
         world.put({HIDDEN: "return obj.data"})
         await world.looked()
-    ((kind, reason, message),) = world.told
+    ((kind, reason, message),) = world.events
     assert (kind, reason) == ("Warning", SHADOWED)
     assert "script: configMap" in message
     assert world.counts["shadowed"] == 1
@@ -142,9 +142,9 @@ async def test_a_script_that_no_reference_finds_is_reported(
     async with running(world):
         world.put({key: text})
         await world.looked()
-    ((_, reason, said),) = world.told
+    ((_, reason, reported),) = world.events
     assert reason == UNUSABLE
-    assert message in said
+    assert message in reported
     assert world.compiler.asked == []
 
 
@@ -153,7 +153,7 @@ async def test_a_good_script_is_told_nothing_about() -> None:
     async with running(world):
         world.put({KEY: "return obj.data", "lua.traffic.routing.ingress.nginx": "return {}"})
         await world.looked()
-    assert world.told == []
+    assert world.events == []
     assert world.counts == {"usable": 2, "unusable": 0, "shadowed": 0}
 
 
@@ -166,7 +166,7 @@ async def test_a_lasting_trouble_is_reported_once_and_its_end_too() -> None:
         await world.looked()
         world.put({KEY: "return obj.data"})
         await world.looked()
-    assert [(kind, reason) for kind, reason, _ in world.told] == [
+    assert [(kind, reason) for kind, reason, _ in world.events] == [
         ("Warning", UNUSABLE),
         ("Normal", USABLE),
     ]
@@ -186,12 +186,12 @@ async def test_a_compiler_that_was_starved_is_asked_again() -> None:
     world.compiler.starved = True
     async with running(world):
         world.put({KEY: "return obj.data"})
-        while not world.told:
+        while not world.events:
             await world.looked()
         world.compiler.starved = False
         while world.counts["unusable"]:
             await world.looked()
-    assert [(type, reason) for type, reason, _ in world.told] == [
+    assert [(type, reason) for type, reason, _ in world.events] == [
         ("Warning", UNUSABLE),
         ("Normal", USABLE),
     ]
@@ -203,11 +203,11 @@ async def test_an_absent_worker_is_asked_again_and_nothing_is_reported_meanwhile
     async with running(world):
         world.put({KEY: "bad"})
         await world.looked()
-        assert world.told == []
+        assert world.events == []
         world.compiler.away = False
-        while not world.told:
+        while not world.events:
             await world.looked()
-    assert [reason for _, reason, _ in world.told] == [UNUSABLE]
+    assert [reason for _, reason, _ in world.events] == [UNUSABLE]
 
 
 async def test_known_mistakes_stay_known_while_the_worker_is_away() -> None:
@@ -219,7 +219,7 @@ async def test_known_mistakes_stay_known_while_the_worker_is_away() -> None:
         world.put({KEY: "bad too"})
         await world.looked()
         assert world.counts["unusable"] == 1
-    assert len(world.told) == 1
+    assert len(world.events) == 1
 
 
 async def test_other_config_maps_and_deletion_are_no_trouble() -> None:
@@ -230,7 +230,7 @@ async def test_other_config_maps_and_deletion_are_no_trouble() -> None:
         world.put({KEY: "bad"}, name="another")
         world.map.store.remove(Key(NAMESPACE, NAME))
         await world.looked()
-    assert len(world.told) == 1
+    assert len(world.events) == 1
     assert world.counts == {"usable": 0, "unusable": 0, "shadowed": 0}
 
 
@@ -240,7 +240,7 @@ async def test_nothing_listens_after_the_end() -> None:
         pass
     world.put({KEY: "bad"})
     await asyncio.sleep(0)
-    assert world.told == []
+    assert world.events == []
 
 
 async def test_the_real_worker_names_the_line(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -258,7 +258,7 @@ async def test_the_real_worker_names_the_line(tmp_path_factory: pytest.TempPathF
         world.put({KEY: "local a = 1\nretrun a"})
         assert await checks.check()
         await client.close()
-    ((_, _, message),) = world.told
+    ((_, _, message),) = world.events
     assert message == f"key {KEY} does not compile: line 2: '=' expected near 'a'"
 
 
@@ -267,7 +267,7 @@ async def test_a_key_that_asks_for_an_unknown_module_is_reported_and_not_compile
     async with running(world):
         world.put({KEY: "--@use routers\nreturn obj.data"})
         await world.looked()
-    ((kind, reason, message),) = world.told
+    ((kind, reason, message),) = world.events
     assert (kind, reason) == ("Warning", UNUSABLE)
     assert "asks for the module routers (--@use), which this version does not have" in message
     assert world.compiler.asked == []

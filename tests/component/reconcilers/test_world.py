@@ -126,8 +126,8 @@ def test_only_kinds_with_a_script_are_watched_and_secrets_never() -> None:
     routes = {route.reference.kind: route.state for route in scene.seen.routes}
     assert scene.held == {LANE}
     assert routes["Lane"] == RouteAbsent()
-    said = f"Bare {KEY.namespace}/web: no script for Bare"
-    assert routes["Bare"] == RouteUnreadable("ScriptNotFound", said)
+    text = f"Bare {KEY.namespace}/web: no script for Bare"
+    assert routes["Bare"] == RouteUnreadable("ScriptNotFound", text)
     assert isinstance(routes["Pod"], RouteUnreadable)
     secret = routes["Secret"]
     assert isinstance(secret, RouteUnreadable)

@@ -403,6 +403,6 @@ async def test_a_waiting_candidate_names_the_leader_once(caplog: pytest.LogCaptu
     await asyncio.sleep(10)
     second = Candidate(lease, "b")
     await asyncio.sleep(60)
-    said = [vars(one)["holder"] for one in caplog.records if one.msg == "waits for the lease"]
-    assert said == ["a"]
+    found = [vars(one)["holder"] for one in caplog.records if one.msg == "waits for the lease"]
+    assert found == ["a"]
     await asyncio.gather(first.stop(), second.stop())

@@ -6,7 +6,7 @@ from controller.runtime.shutdown_delay import ShutdownDelay
 from controller.runtime.supervisor import Part, Supervisor
 
 
-async def _told(stopped: list[str], name: str) -> None:
+async def _stops(stopped: list[str], name: str) -> None:
     try:
         await asyncio.Event().wait()
     finally:
@@ -26,9 +26,9 @@ async def test_serving_stops_after_the_delay_and_leading_before_it() -> None:
             lease_was_free.append(stopped == ["rollouts"])
 
     parts = [
-        Part("webhooks", lambda: _told(stopped, "webhooks")),
+        Part("webhooks", lambda: _stops(stopped, "webhooks")),
         Part("farewell", held_up, shutdown_delay.stop_within),
-        Part("rollouts", lambda: _told(stopped, "rollouts")),
+        Part("rollouts", lambda: _stops(stopped, "rollouts")),
     ]
     assert shutdown_delay.problem is None
     running = asyncio.create_task(Supervisor(parts, stop).run())

@@ -118,7 +118,7 @@ def test_a_namespaces_script_is_that_of_its_key_though_one_is_packaged() -> None
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (None, "ConfigMap shop/scripts, which scriptRef names, does not exist"),
         ({}, f"in key {VS_KEY} of ConfigMap shop/scripts: add the key"),
@@ -126,8 +126,8 @@ def test_a_namespaces_script_is_that_of_its_key_though_one_is_packaged() -> None
     ],
 )
 def test_a_namespaces_script_that_is_not_there_is_replaced_by_no_other(
-    data: dict[str, str] | None, said: str
+    data: dict[str, str] | None, expected: str
 ) -> None:
     found = own(OWN, data)
     assert isinstance(found, MissingScript)
-    assert said in found.reason
+    assert expected in found.reason

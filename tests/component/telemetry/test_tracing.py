@@ -166,11 +166,11 @@ def test_without_a_tracer_a_span_is_nothing() -> None:
 
 
 def test_the_controller_imports_nothing_of_opentelemetry_by_default() -> None:
-    told = (
+    text = (
         "import sys, controller.__main__; print([m for m in sys.modules if 'opentelemetry' in m])"
     )
     found = subprocess.run(
-        [sys.executable, "-c", told], cwd=ROOT, check=True, capture_output=True, text=True
+        [sys.executable, "-c", text], cwd=ROOT, check=True, capture_output=True, text=True
     )
     assert found.stdout.strip() == "[]"
 

@@ -174,7 +174,7 @@ async def lacks_the_right_to_the_gateway_kind(scene: Scene) -> None:
     await scene.pods_ready()
     await scene.govern(_led_by(scene, "gloo.solo.io/v1", "UpstreamGroup"))
     await scene.release(NEW_IMAGE)
-    said = await scene.stalled()
+    message = await scene.stalled()
     await scene.is_explained()
     await scene.moment()
     await scene.never(5.0, lambda change: change.key == scene.key(ROLLOUTS))
@@ -182,7 +182,7 @@ async def lacks_the_right_to_the_gateway_kind(scene: Scene) -> None:
         change
         for change in scene.recorder.history()
         if change.key == scene.key(ROLLOUTS)
-        and condition(change.object.get("status") or {}, "Stalled").get("message") == said
+        and condition(change.object.get("status") or {}, "Stalled").get("message") == message
     ]
     assert len(writes) == 1, [change.object["status"] for change in writes]
     await scene.does("kubectl apply -k deploy/kustomize/gateways", user="admin")

@@ -34,9 +34,9 @@ def header(value: str) -> list[JsonObject]:
     ],
 )
 def test_traffic_that_nothing_leads_is_reported(obj: JsonObject, field: str) -> None:
-    (said,) = warnings(obj)
-    assert said.startswith(f"{STEPS}[0].{field}: {LEADS}")
-    assert f"or leave {field} out" in said
+    (lines,) = warnings(obj)
+    assert lines.startswith(f"{STEPS}[0].{field}: {LEADS}")
+    assert f"or leave {field} out" in lines
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_traffic_that_nothing_leads_is_reported(obj: JsonObject, field: str) -> 
     ],
 )
 def test_a_weight_alone_says_how_many_pods_there_are(obj: JsonObject) -> None:
-    assert not [said for said in warnings(obj) if LEADS in said]
+    assert not [item for item in warnings(obj) if LEADS in item]
 
 
 def test_an_expression_that_only_some_gateways_know_is_reported() -> None:
-    (said,) = warnings(beta(matching(headers=header("a(?!b)"))))
-    assert said.startswith(f"{STEPS}[0].matches[0].headers[0].value: ")
-    assert "Istio, Envoy, Traefik" in said
+    (lines,) = warnings(beta(matching(headers=header("a(?!b)"))))
+    assert lines.startswith(f"{STEPS}[0].matches[0].headers[0].value: ")
+    assert "Istio, Envoy, Traefik" in lines
     assert texts(beta(matching(headers=header("a(?!b)")))) == []
     assert warnings(beta(matching(headers=header("a.*b")))) == ()
 
@@ -72,8 +72,8 @@ def test_an_expression_that_only_some_gateways_know_is_reported() -> None:
     ],
 )
 def test_an_expression_that_does_not_compile_is_refused(match: JsonObject, place: str) -> None:
-    (said,) = texts(beta(matching(**match)))
-    assert said.startswith(f"{STEPS}[0].matches[0].{place}: Invalid value: '(a' is no regular")
+    (lines,) = texts(beta(matching(**match)))
+    assert lines.startswith(f"{STEPS}[0].matches[0].{place}: Invalid value: '(a' is no regular")
 
 
 def test_an_exact_value_is_no_expression() -> None:
@@ -83,8 +83,8 @@ def test_an_exact_value_is_no_expression() -> None:
 
 @pytest.mark.parametrize("obj", [beta(matching()), beta(matching(headers=[]))])
 def test_an_empty_match_is_refused(obj: JsonObject) -> None:
-    (said,) = texts(obj)
-    assert said.startswith(f"{STEPS}[0].matches[0]: Required value: an empty match is every")
+    (lines,) = texts(obj)
+    assert lines.startswith(f"{STEPS}[0].matches[0]: Required value: an empty match is every")
 
 
 CUSTOM = {"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "name": "web"}
@@ -112,22 +112,22 @@ def test_an_object_that_is_listed_twice_is_refused(
     first: JsonObject, second: JsonObject, place: str
 ) -> None:
     entries = [{"service": "s", **entry} for entry in (first, second) if entry]
-    (said,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
-    assert said.startswith(f"spec.strategy.canary.trafficRoutings{place}: Duplicate value: ")
+    (lines,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
+    assert lines.startswith(f"spec.strategy.canary.trafficRoutings{place}: Duplicate value: ")
 
 
 def test_a_share_without_a_percent_sign_is_told_what_to_write() -> None:
-    (said,) = texts(beta(canary({"replicas": 1, "traffic": "20"})))
-    assert 'write "20%"' in said
+    (lines,) = texts(beta(canary({"replicas": 1, "traffic": "20"})))
+    assert 'write "20%"' in lines
 
 
 def test_a_plan_that_nobody_follows_is_refused_before_it_is_judged() -> None:
     steps: list[JsonObject] = [{"replicas": 1}] * (MAX_STEPS + 1)
-    (said,) = texts(beta(canary(*steps)))
-    assert f"{MAX_STEPS} is the most" in said
+    (lines,) = texts(beta(canary(*steps)))
+    assert f"{MAX_STEPS} is the most" in lines
     entries = [{"service": str(index), "ingress": {"name": str(index)}} for index in range(101)]
-    (said,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
-    assert f"{MAX_ENTRIES} is the most" in said
+    (lines,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
+    assert f"{MAX_ENTRIES} is the most" in lines
 
 
 def test_an_unknown_version_gets_no_advice() -> None:

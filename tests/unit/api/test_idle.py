@@ -135,7 +135,7 @@ def test_the_plan_knows_every_field_that_the_schema_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("obj", "said"),
+    ("obj", "expected"),
     [
         (
             rollout("canary", "StatefulSet", enableExtraWorkloadForCanary=True),
@@ -154,10 +154,10 @@ def test_the_plan_knows_every_field_that_the_schema_has() -> None:
     ],
 )
 def test_a_field_of_the_original_that_has_no_effect_is_accepted_with_a_warning(
-    obj: JsonObject, said: str
+    obj: JsonObject, expected: str
 ) -> None:
     assert validate(obj) == ()
-    assert [text for text in warnings(obj) if text.startswith(said)]
+    assert [text for text in warnings(obj) if text.startswith(expected)]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_a_field_of_the_original_that_has_no_effect_is_accepted_with_a_warning(
 )
 def test_a_field_that_has_an_effect_is_not_warned_of(obj: JsonObject) -> None:
     assert validate(obj) == ()
-    said = [one for one in warnings(obj) if "nothing routes the traffic" not in one]
-    assert said == []
+    found = [one for one in warnings(obj) if "nothing routes the traffic" not in one]
+    assert found == []
 
 
 @pytest.mark.parametrize("style", ["canary", "blueGreen"])

@@ -26,7 +26,7 @@ def test_a_script_of_the_namespace_is_named_with_its_account(script: JsonObject)
 
 
 @pytest.mark.parametrize(
-    ("reference", "said"),
+    ("reference", "expected"),
     [
         (
             {"scriptRef": SCRIPT, "script": "packaged"},
@@ -59,9 +59,9 @@ def test_a_script_of_the_namespace_is_named_with_its_account(script: JsonObject)
     ],
 )
 def test_an_impossible_reference_is_refused_with_its_field(
-    reference: JsonObject, said: str
+    reference: JsonObject, expected: str
 ) -> None:
-    assert texts(rollout({**LANE, **reference})) == [PLACE + said]
+    assert texts(rollout({**LANE, **reference})) == [PLACE + expected]
 
 
 def test_a_key_that_is_no_text_is_refused() -> None:

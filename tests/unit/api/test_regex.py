@@ -26,7 +26,7 @@ def test_an_expression_that_some_gateway_compiles_is_no_error(pattern: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "expected"),
     [
         ("(a", "unterminated subpattern"),
         ("a)", "unbalanced parenthesis"),
@@ -37,8 +37,8 @@ def test_an_expression_that_some_gateway_compiles_is_no_error(pattern: str) -> N
         ("a\\", "bad escape (end of pattern)"),
     ],
 )
-def test_an_expression_that_no_gateway_compiles_is_an_error(pattern: str, said: str) -> None:
-    assert said in (uncompilable(pattern) or "")
+def test_an_expression_that_no_gateway_compiles_is_an_error(pattern: str, expected: str) -> None:
+    assert expected in (uncompilable(pattern) or "")
 
 
 def test_nesting_without_end_is_an_error() -> None:

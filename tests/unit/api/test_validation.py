@@ -172,8 +172,8 @@ def test_an_administrator_may_change_the_limit_and_the_kinds() -> None:
 def test_a_kind_that_is_known_by_its_label_alone_is_accepted_with_a_warning() -> None:
     obj = beta(canary({"replicas": 1}), "Thing", "example.com/v1")
     assert texts(obj) == []
-    (said,) = warnings(obj)
-    assert said.startswith("a Thing of group example.com is released only where")
+    (lines,) = warnings(obj)
+    assert lines.startswith("a Thing of group example.com is released only where")
     assert warnings(beta(canary({"replicas": 1}), "StatefulSet", "apps/v1")) == ()
 
 
@@ -396,8 +396,8 @@ def test_there_is_exactly_one_strategy(strategy: JsonObject, kind: str) -> None:
 @pytest.mark.parametrize("style", ["canary", "blueGreen"])
 def test_a_pause_below_zero_is_warned_of(style: str) -> None:
     steps = [{"replicas": 1, "pause": {"duration": -5}}, {"replicas": 2, "pause": {"duration": 0}}]
-    (said,) = warnings(beta({style: {"steps": steps}}))
-    assert said.startswith("step 1 has a pause of -5 seconds")
+    (lines,) = warnings(beta({style: {"steps": steps}}))
+    assert lines.startswith("step 1 has a pause of -5 seconds")
 
 
 def test_a_number_where_a_percentage_is_wanted_is_reported_once_in_the_words_of_its_author() -> (

@@ -40,12 +40,12 @@ def of_gates(schema: object) -> Iterator[str]:
 
 
 def test_the_rules_are_those_of_the_crds() -> None:
-    said = {message for rules in RULES for message in rules}
+    reported = {message for rules in RULES for message in rules}
     rollouts = yaml.safe_load((CRDS / "rollouts.yaml").read_text())
-    assert set(of_gates(rollouts)) == said
+    assert set(of_gates(rollouts)) == reported
     for name in ("analysistemplates", "clusteranalysistemplates"):
         found = set(messages(yaml.safe_load((CRDS / f"{name}.yaml").read_text())))
-        assert found == said - set(refused.OF_ANALYSES)
+        assert found == reported - set(refused.OF_ANALYSES)
 
 
 GOOD: JsonObject = {"name": "m", "success": {"max": 1}, "prometheus": {"query": "up"}}

@@ -81,9 +81,9 @@ def patch_in(command: str) -> Any:
     ],
 )
 def test_the_handover_explains_the_fate_of_every_rollout(found: JsonObject, words: str) -> None:
-    said = finding_of("Rollout", Inventory(rollouts=(found,), workloads=(deployment(),)))
-    assert words in said.says
-    assert said.first == ()
+    finding = finding_of("Rollout", Inventory(rollouts=(found,), workloads=(deployment(),)))
+    assert words in finding.says
+    assert finding.first == ()
 
 
 def test_a_held_change_begins_its_release() -> None:
@@ -122,8 +122,8 @@ def test_a_controller_of_the_original_has_to_stop_first(
 
 
 def test_a_held_workload_without_a_release_is_let_go_with_its_owners_values() -> None:
-    said = finding_of("Deployment", Inventory(workloads=(held(),)))
-    patch = patch_in(said.first[0])
+    finding = finding_of("Deployment", Inventory(workloads=(held(),)))
+    patch = patch_in(finding.first[0])
     assert patch["spec"] == {
         "paused": None,
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
@@ -147,8 +147,8 @@ def test_a_held_set_without_a_release_is_let_go(
 ) -> None:
     info = {originals.CONTROL_INFO: originals.control_info("web")}
     body = {**thing(api_version, kind, annotations=info), "spec": {"updateStrategy": strategy}}
-    said = finding_of(kind, Inventory(workloads=(body,)))
-    assert patch_in(said.first[0])["spec"] == {"updateStrategy": given_back}
+    finding = finding_of(kind, Inventory(workloads=(body,)))
+    assert patch_in(finding.first[0])["spec"] == {"updateStrategy": given_back}
 
 
 def test_a_batch_release_goes_with_its_release_or_by_hand() -> None:

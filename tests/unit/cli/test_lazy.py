@@ -38,9 +38,9 @@ def test_a_name_that_no_command_has_is_not_found() -> None:
     ],
 )
 def test_a_mistyped_command_is_answered_with_the_nearest_one(typed: str, answer: str) -> None:
-    said = CliRunner().invoke(cli, [typed, "web"])
-    assert said.exit_code == 2
-    assert said.stderr.splitlines()[-1] == f"Error: {answer}"
+    result = CliRunner().invoke(cli, [typed, "web"])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == f"Error: {answer}"
 
 
 def test_a_command_imports_neither_the_simulation_nor_the_script_tools() -> None:

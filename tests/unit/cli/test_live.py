@@ -16,29 +16,29 @@ class World:
     """A picture and what it shows; `drawn` is set at every drawing."""
 
     def __init__(self) -> None:
-        self.said: tuple[str, ...] = ("one", "two")
+        self.shown: tuple[str, ...] = ("one", "two")
         self.drawn = asyncio.Event()
         self.ring: Callable[[], None] | None = None
         self.followed = asyncio.Event()
 
     def draw(self, now: datetime) -> Text:
         self.drawn.set()
-        return Text(" ".join(self.said))
+        return Text(" ".join(self.shown))
 
     def lines(self, now: datetime) -> tuple[str, ...]:
         self.drawn.set()
-        return self.said
+        return self.shown
 
     async def follow(self, changed: Callable[[], None]) -> None:
         self.ring = changed
         self.followed.set()
         await asyncio.Event().wait()
 
-    async def change(self, *said: str) -> None:
+    async def change(self, *lines: str) -> None:
         await self.followed.wait()
         await self.drawn.wait()
         self.drawn.clear()
-        self.said = said
+        self.shown = lines
         assert self.ring is not None
         self.ring()
         await self.drawn.wait()
@@ -66,7 +66,7 @@ async def test_in_a_pipe_a_change_is_one_line_whatever_an_object_says(
 ) -> None:
     monkeypatch.setattr(live, "terminal", lambda: None)
     world = World()
-    world.said = ("waits for a pod: no\n08:00:00  shop/web  Healthy",)
+    world.shown = ("waits for a pod: no\n08:00:00  shop/web  Healthy",)
     await play(world)
     printed = capsys.readouterr().out.splitlines()
     first = printed[0].split("  ", 1)[1]

@@ -145,9 +145,9 @@ def test_the_right_of_an_account_is_granted_by_the_commands_of_the_message() -> 
     role = "router-lanes-patch"
     first = f"kubectl create role {role} -n shop --verb=patch --resource=lanes.a.io"
     second = f"kubectl create rolebinding {role} -n shop --role={role} --serviceaccount=shop:router"
-    said = f"Lane shop/web: nothing is written; grant it: {first} && {second}"
-    assert typed(stalled("ServiceAccountForbidden", said))[:2] == [first, second]
-    forged = said.replace("lanes.a.io", "lanes;reboot").replace("shop:router", "$(reboot)")
+    text = f"Lane shop/web: nothing is written; grant it: {first} && {second}"
+    assert typed(stalled("ServiceAccountForbidden", text))[:2] == [first, second]
+    forged = text.replace("lanes.a.io", "lanes;reboot").replace("shop:router", "$(reboot)")
     assert not any("reboot" in line for line in typed(stalled("ServiceAccountForbidden", forged)))
 
 

@@ -25,7 +25,7 @@ STEP = "spec.strategy.canary.steps[0]"
 
 
 @pytest.mark.parametrize(
-    ("strategy", "said"),
+    ("strategy", "expected"),
     [
         ({"stepz": []}, 'unknown field "spec.strategy.canary.stepz"'),
         (
@@ -72,8 +72,8 @@ STEP = "spec.strategy.canary.steps[0]"
         ),
     ],
 )
-def test_a_violation_of_the_schema_is_named_with_its_field(strategy: Any, said: str) -> None:
-    assert schema_problems(rollout(**strategy)) == (said,)
+def test_a_violation_of_the_schema_is_named_with_its_field(strategy: Any, expected: str) -> None:
+    assert schema_problems(rollout(**strategy)) == (expected,)
 
 
 def test_a_missing_field_at_the_root_is_named() -> None:
@@ -104,7 +104,7 @@ def workload(**spec: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         ({"replicas": -1}, "spec.replicas: Invalid value: -1 should be at least 0"),
         (
@@ -122,8 +122,8 @@ def workload(**spec: Any) -> Any:
         ),
     ],
 )
-def test_a_workload_that_the_api_server_refuses_is_refused(spec: Any, said: str) -> None:
-    assert workload_problems(workload(**spec)) == (said,)
+def test_a_workload_that_the_api_server_refuses_is_refused(spec: Any, expected: str) -> None:
+    assert workload_problems(workload(**spec)) == (expected,)
 
 
 def test_a_whole_workload_has_no_problem() -> None:

@@ -47,8 +47,8 @@ def test_control_characters_are_replaced_in_a_pipe_too() -> None:
 def test_lines_and_errors_do_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     say("a\x1b[31mb")
     Failure("why: c\x1b[31md").show()
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("a␛[31mb\n", "error: why: c␛[31md\n")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("a␛[31mb\n", "error: why: c␛[31md\n")
 
 
 def test_a_coloured_line_keeps_its_colours_and_nothing_else(
@@ -79,5 +79,5 @@ def test_the_image_of_the_controller_does_not_steer_whoever_asks_for_versions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(version, "run", lambda _: version.Versions("1", "2", "image\x1b[2J"))
-    said = CliRunner().invoke(cli, ["version"])
-    assert "controller: image␛[2J\n" in said.output
+    result = CliRunner().invoke(cli, ["version"])
+    assert "controller: image␛[2J\n" in result.output

@@ -83,18 +83,18 @@ class HistoryBuilder:
 
     def status(self, step: int, revision: str = "new") -> "HistoryBuilder":
         """Write the Rollout's status: the release of a revision is at a step."""
-        said = {"currentStepIndex": step, "canaryRevision": revision}
+        fields = {"currentStepIndex": step, "canaryRevision": revision}
         return self.put(
-            ROLLOUTS, "shop", {"status": {"phase": "Progressing", "canaryStatus": said}}
+            ROLLOUTS, "shop", {"status": {"phase": "Progressing", "canaryStatus": fields}}
         )
 
     def reports(self, state: str, pods: int, ready: int, step: int = 1) -> "HistoryBuilder":
         """Write the Rollout's status: the place of the release, and the numbers of new pods."""
         place = {"currentStepState": state, "currentStepIndex": step}
-        said = {"canaryRevision": "new", "podTemplateHash": "new", **place}
+        fields = {"canaryRevision": "new", "podTemplateHash": "new", **place}
         counts = {"canaryReplicas": pods, "canaryReadyReplicas": ready}
         why = {"type": "Progressing", "status": "True", "reason": "InRolling"}
-        status = {"phase": "Progressing", "conditions": [why], "canaryStatus": said | counts}
+        status = {"phase": "Progressing", "conditions": [why], "canaryStatus": fields | counts}
         status["moonshift"] = {"step": step, "state": state}
         body = {"status": status, "spec": manifests.rollout(self.app)["spec"]}
         return self.put(ROLLOUTS, "shop", body)

@@ -88,7 +88,7 @@ GOOD: dict[str, AuditRecord] = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_request_is_flagged(name: str) -> None:
     rule, record = BAD[name]
-    assert {told for _, told, _ in judge_requests([record])} == {rule}
+    assert {item for _, item, _ in judge_requests([record])} == {rule}
 
 
 @pytest.mark.parametrize("name", GOOD)

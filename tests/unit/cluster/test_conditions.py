@@ -37,7 +37,7 @@ def rollout_at(
     phase: str, second: int, generation: int = 1, since: int | None = None, **other: object
 ) -> JsonObject:
     """The Rollout in a phase since a second, at a second; `other` are conditions in place of the usual ones."""
-    said = {**PHASES[phase], **other}
+    fields = {**PHASES[phase], **other}
     conditions = [
         {
             **dict(zip(("status", "reason", "message"), each, strict=True)),
@@ -45,7 +45,7 @@ def rollout_at(
             "lastTransitionTime": f"2026-01-01T00:00:{second if since is None else since:02}Z",
             "lastUpdateTime": f"2026-01-01T00:00:{second:02}Z",
         }
-        for kind, each in said.items()
+        for kind, each in fields.items()
         if isinstance(each, tuple)
     ]
     status = {"phase": phase, "observedGeneration": generation, "conditions": conditions}
@@ -175,11 +175,11 @@ def with_honest_times(*rollouts: JsonObject) -> tuple[JsonObject, ...]:
     """The same, each transition time that of the condition's last change."""
     known: dict[str, tuple[str, str]] = {}
     for rollout in rollouts:
-        for said in rollout["status"]["conditions"]:
-            status, since = known.get(said["type"], ("", ""))
-            if said["status"] == status:
-                said["lastTransitionTime"] = since
-            known[said["type"]] = (said["status"], said["lastTransitionTime"])
+        for item in rollout["status"]["conditions"]:
+            status, since = known.get(item["type"], ("", ""))
+            if item["status"] == status:
+                item["lastTransitionTime"] = since
+            known[item["type"]] = (item["status"], item["lastTransitionTime"])
     return rollouts
 
 

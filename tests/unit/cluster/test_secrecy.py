@@ -12,9 +12,9 @@ KEY = b"-----BEGIN PRIVATE KEY-----\n" + base64.encodebytes(bytes(range(150))) +
 TEXT = b"hush-hush"
 
 
-def logged(told: bytes) -> list[str]:
+def logged(text: bytes) -> list[str]:
     """The findings in a log whose second line has this message."""
-    log = b'{"msg":"begun"}\n{"msg":"' + told + b'"}\n'
+    log = b'{"msg":"begun"}\n{"msg":"' + text + b'"}\n'
     return leaks({"controller.log": log}, {"token": TOKEN, "key": KEY, "text": TEXT})
 
 
@@ -31,8 +31,8 @@ BAD: dict[str, tuple[str, Callable[[], bytes]]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_log_with_a_secret_is_flagged(name: str) -> None:
-    place, told = BAD[name]
-    assert logged(told()) == [f"controller.log, line 2: {place}"]
+    place, reported = BAD[name]
+    assert logged(reported()) == [f"controller.log, line 2: {place}"]
 
 
 def test_a_log_without_one_passes() -> None:

@@ -20,8 +20,8 @@ def released() -> HistoryBuilder:
 
 def approved(history: HistoryBuilder) -> HistoryBuilder:
     """Somebody wrote an approval into the status as it was."""
-    said = next(c.object for c in reversed(history.changes) if c.key.kind == ROLLOUTS)
-    body = copy.deepcopy(said)
+    reported = next(c.object for c in reversed(history.changes) if c.key.kind == ROLLOUTS)
+    body = copy.deepcopy(reported)
     body["status"]["canaryStatus"]["currentStepState"] = "StepReady"
     return history.put(ROLLOUTS, APP.name, body)
 

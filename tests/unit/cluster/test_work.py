@@ -12,8 +12,8 @@ def test_three_more_requests_for_each_fault_pass() -> None:
 
 def test_a_storm_of_lists_is_flagged_and_named() -> None:
     asked = {**USUAL, "GET pods": 500}
-    told = unbounded_work(USUAL, asked, faults=5, each=3)
-    assert told == "542 requests under 5 faults, 77 at most: GET pods 490 more"
+    message = unbounded_work(USUAL, asked, faults=5, each=3)
+    assert message == "542 requests under 5 faults, 77 at most: GET pods 490 more"
 
 
 def test_without_a_fault_the_usual_work_is_the_limit() -> None:

@@ -117,7 +117,7 @@ def test_a_route_of_weight_zero_needs_nobody() -> None:
 
 
 def test_the_timeline_tells_each_thing_once() -> None:
-    told = chronicle.timeline(
+    timeline = chronicle.timeline(
         history(
             [
                 *START,
@@ -130,7 +130,7 @@ def test_the_timeline_tells_each_thing_once() -> None:
             ]
         )
     )
-    assert list(told) == [
+    assert list(timeline) == [
         (2, "DestinationRule: subsets version-base"),
         (3, "pod old (base page) is ready"),
         (4, "VirtualService: requests → version-base"),

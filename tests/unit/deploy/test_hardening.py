@@ -41,7 +41,7 @@ def beyond_restricted(pod: Json) -> list[str]:
     own = pod.get("securityContext") or {}
     for one in containers(pod):
         context = {**own, **(one.get("securityContext") or {})}
-        found += [f"{one['name']}: {told}" for told in _of_a_container(one, context)]
+        found += [f"{one['name']}: {item}" for item in _of_a_container(one, context)]
     return found
 
 
@@ -58,7 +58,7 @@ def _of_a_container(one: Json, context: Json) -> list[str]:
         "has a port of the host": any(port.get("hostPort") for port in one.get("ports") or ()),
         "sees processes": context.get("procMount", "Default") != "Default",
     }
-    return [told for told, broken in rules.items() if broken]
+    return [item for item, broken in rules.items() if broken]
 
 
 def pods() -> dict[str, Json]:
@@ -105,11 +105,11 @@ WORSE: dict[str, tuple[tuple[str | int, ...], Any]] = {
 }
 
 
-@pytest.mark.parametrize("told", WORSE)
-def test_a_pod_beyond_the_restricted_level_is_found(told: str) -> None:
-    path, value = WORSE[told]
+@pytest.mark.parametrize("expected", WORSE)
+def test_a_pod_beyond_the_restricted_level_is_found(expected: str) -> None:
+    path, value = WORSE[expected]
     (found,) = beyond_restricted(_with(path, value)(next(iter(PODS.values()))))
-    assert found.endswith(told)
+    assert found.endswith(expected)
 
 
 @pytest.mark.parametrize("name", PODS)

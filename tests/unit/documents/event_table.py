@@ -28,8 +28,8 @@ def sentences(module: Path) -> Sentences:
     found: Sentences = {}
     for here, following in zip(body, [*body[1:], ast.Pass()], strict=True):
         if isinstance(here, ast.Assign) and isinstance(here.targets[0], ast.Name):
-            said = following.value if isinstance(following, ast.Expr) else None
-            text = said.value if isinstance(said, ast.Constant) else ""
+            constant = following.value if isinstance(following, ast.Expr) else None
+            text = constant.value if isinstance(constant, ast.Constant) else ""
             found[here.targets[0].id] = str(text)
     return found
 

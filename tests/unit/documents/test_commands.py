@@ -62,9 +62,9 @@ def lines_of_help(command: click.Command, name: str) -> Iterator[tuple[str, str]
 def commands() -> list[Shown]:
     """Every command, each once for a page."""
     found: dict[Shown, None] = {}
-    told = [(page.name, *line) for page in PAGES for line in lines_of(page)]
+    shown = [(page.name, *line) for page in PAGES for line in lines_of(page)]
     helped = [(whose, line, False) for whose, line in lines_of_help(cli, "moonshift")]
-    for page, line, in_a_sentence in told + helped:
+    for page, line, in_a_sentence in shown + helped:
         if line.partition(" ")[0] not in PROGRAMS or " " not in line or "…" in line:
             continue
         try:

@@ -54,7 +54,7 @@ def problem(page: Path, target: str) -> str:
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(page: Path) -> None:
-    assert [told for target in links(page) if (told := problem(page, target))] == []
+    assert [text for target in links(page) if (text := problem(page, target))] == []
 
 
 def test_links_are_found_and_wrong_ones_are_reported() -> None:

@@ -31,8 +31,8 @@ def gives(name: str, verb: str, resource: str) -> bool:
 
 @pytest.mark.parametrize(("what", "verb", "resource", "cells"), ROWS)
 def test_a_row_says_whose_right_it_is(what: str, verb: str, resource: str, cells: str) -> None:
-    said = [cell.strip() for cell in cells.split("|")]
-    assert said == ["●" if gives(name, verb, resource) else "–" for name in NAMED], what
+    found = [cell.strip() for cell in cells.split("|")]
+    assert found == ["●" if gives(name, verb, resource) else "–" for name in NAMED], what
 
 
 def test_every_resource_of_the_roles_has_a_row() -> None:

@@ -39,8 +39,8 @@ def test_the_bad_histories_of_the_table_are_those_of_the_test() -> None:
     for _, checker, histories in (row for row in cells if len(row) == 3):
         named = set(re.findall(r"`(\w+)`", checker))
         if named & CHECKED:
-            told = [text.strip(" |") for text in histories.split(";")]
-            assert all(BAD[text][0] in named for text in told if "more" not in text[-6:]), checker
+            found = [rule.strip(" |") for rule in histories.split(";")]
+            assert all(BAD[rule][0] in named for rule in found if "more" not in rule[-6:]), checker
 
 
 def test_every_fault_is_in_the_table_with_its_style() -> None:
@@ -55,8 +55,10 @@ def test_the_number_of_deliberate_defects_is_right() -> None:
 
 
 def test_the_defects_of_each_room_are_counted() -> None:
-    told = dict(re.findall(r"^\| `((?:controller|luaworker)[\w/]*)` \| (\d+) \|$", DOCUMENT, re.M))
-    assert told == {room: str(number) for room, number in counted(MUTATIONS).items()}
+    numbers = dict(
+        re.findall(r"^\| `((?:controller|luaworker)[\w/]*)` \| (\d+) \|$", DOCUMENT, re.M)
+    )
+    assert numbers == {room: str(number) for room, number in counted(MUTATIONS).items()}
 
 
 def test_every_folder_and_file_that_the_page_names_is_there() -> None:

@@ -30,7 +30,7 @@ def record(*routes: RouteSeen) -> Release:
 
 
 def test_the_first_ingress_and_http_route_stand_where_clients_of_the_original_look() -> None:
-    told = history_of(
+    shown = history_of(
         record(
             seen("Ingress", "web", b'{"spec":{"x":1}}', "nginx"),
             seen("Ingress", "api", b"{}", "nginx"),
@@ -39,12 +39,12 @@ def test_the_first_ingress_and_http_route_stand_where_clients_of_the_original_lo
             seen("VirtualService", "gone", None),
         )
     ).spec.traffic_routing
-    assert told is not None
-    assert told.ingress == ObjectRecord("web", "Ingress", msgspec.Raw(b'{"x":1}'))
-    assert told.http_route == ObjectRecord("route", "HTTPRoute", msgspec.Raw(b"{}"))
-    assert [entry.name for entry in told.objects] == ["web", "api", "route", "other", "gone"]
-    assert told.objects[1].data is msgspec.UNSET
-    assert told.objects[4].data is msgspec.UNSET
+    assert shown is not None
+    assert shown.ingress == ObjectRecord("web", "Ingress", msgspec.Raw(b'{"x":1}'))
+    assert shown.http_route == ObjectRecord("route", "HTTPRoute", msgspec.Raw(b"{}"))
+    assert [entry.name for entry in shown.objects] == ["web", "api", "route", "other", "gone"]
+    assert shown.objects[1].data is msgspec.UNSET
+    assert shown.objects[4].data is msgspec.UNSET
 
 
 def test_an_object_of_a_namespaces_script_is_named_and_not_shown() -> None:
@@ -53,9 +53,9 @@ def test_an_object_of_a_namespaces_script_is_named_and_not_shown() -> None:
     mine = msgspec.structs.replace(
         route, reference=msgspec.structs.replace(route.reference, own_script=own)
     )
-    told = history_of(record(mine)).spec.traffic_routing
-    assert told is not None
-    (entry,) = told.objects
+    shown = history_of(record(mine)).spec.traffic_routing
+    assert shown is not None
+    (entry,) = shown.objects
     assert (entry.name, entry.data) == ("web", msgspec.UNSET)
 
 

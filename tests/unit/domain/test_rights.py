@@ -21,7 +21,7 @@ TO_OURS = "to ServiceAccount kruise-rollout/kruise-rollout-controller-manager"
 
 
 @pytest.mark.parametrize(
-    ("said", "remedy"),
+    ("expected", "remedy"),
     [
         (AUTOSCALERS, f"; grant patch on horizontalpodautoscalers.autoscaling {TO_OURS}"),
         (OF_A_PERSON, "; grant delete on pods to user jane"),
@@ -29,5 +29,5 @@ TO_OURS = "to ServiceAccount kruise-rollout/kruise-rollout-controller-manager"
         (QUOTA, ""),
     ],
 )
-def test_the_right_that_is_missing_is_named_with_its_subject(said: str, remedy: str) -> None:
-    assert with_remedy(said) == said + remedy
+def test_the_right_that_is_missing_is_named_with_its_subject(expected: str, remedy: str) -> None:
+    assert with_remedy(expected) == expected + remedy

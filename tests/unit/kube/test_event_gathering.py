@@ -67,11 +67,11 @@ def test_a_text_that_is_held_already_is_not_said_twice() -> None:
 
 
 def test_no_text_is_cut_to_make_room_for_another() -> None:
-    events, said = gathering(), [str(number) * (NOTE_BYTES // 3) for number in range(9)]
-    out = [note for text in said for note in events.take(make_note(text), 0.0)]
+    events, found = gathering(), [str(number) * (NOTE_BYTES // 3) for number in range(9)]
+    out = [note for text in found for note in events.take(make_note(text), 0.0)]
     out += events.everything(0.0)
     assert all(len(note.message.encode()) <= NOTE_BYTES for note in out)
-    assert "; ".join(texts(tuple(out))) == "; ".join(said)
+    assert "; ".join(texts(tuple(out))) == "; ".join(found)
 
 
 def test_memory_is_bounded_and_forgotten_objects_are_reported() -> None:

@@ -36,8 +36,8 @@ async def test_the_environment_of_a_process_extends_its_starters(
 ) -> None:
     monkeypatch.setenv("OURS", "kept")
     monkeypatch.setenv("THEIRS", "replaced")
-    said = ("/bin/sh", "-c", 'echo "$OURS $THEIRS up"; exec sleep 60')
-    shell = component(tmp_path, *said, tied=tied)
+    parts = ("/bin/sh", "-c", 'echo "$OURS $THEIRS up"; exec sleep 60')
+    shell = component(tmp_path, *parts, tied=tied)
     shell.program = replace(shell.program, environment={"THEIRS": "given"})
     await shell.start()
     assert (tmp_path / "log").read_text() == "kept given up\n"
@@ -57,13 +57,13 @@ async def test_killed_processes_are_gone_and_reaped(tmp_path: Path, tied: bool) 
 
 async def test_a_restart_is_another_process_and_is_reported(tmp_path: Path) -> None:
     sleeper = component(tmp_path, "/bin/sleep", "60")
-    told: list[int] = []
-    sleeper.on_spawn = lambda: told.append(sleeper.pid)
+    found: list[int] = []
+    sleeper.on_spawn = lambda: found.append(sleeper.pid)
     await sleeper.start()
     await sleeper.restart()
     assert sleeper.running
     await sleeper.kill()
-    assert len(set(told)) == 2
+    assert len(set(found)) == 2
 
 
 async def test_a_stopped_process_goes_on_when_told(tmp_path: Path) -> None:

@@ -59,11 +59,11 @@ def _step(sample: Sample, number: int) -> tuple[str, list[JsonObject]]:
     app = sample.application(NAMESPACE)
     step = sample.rollout(app)["spec"]["strategy"]["canary"]["steps"][number]
     asked = {key: step[key] for key in ("traffic", "matches") if key in step}
-    said = sample.expected()[number]
-    led = {**sample.original, **{k: v for k, v in said.items() if k != "objects"}}
+    expected = sample.expected()[number]
+    led = {**sample.original, **{k: v for k, v in expected.items() if k != "objects"}}
     beside = [
         {"apiVersion": sample.original["apiVersion"], "kind": sample.original["kind"], **item}
-        for item in said.get("objects", ())
+        for item in expected.get("objects", ())
     ]
     words = f"`traffic: {asked['traffic']}`" if set(asked) == {"traffic"} else "its `matches`"
     return words, [led, *beside]

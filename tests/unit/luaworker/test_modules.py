@@ -58,8 +58,8 @@ def test_a_refusal_of_the_library_is_reported_with_the_scripts_line() -> None:
 
 def test_an_error_in_the_library_is_reported_with_both_lines() -> None:
     answer = run("\n\nrules.check(nil)\nreturn {}", modules=(REFUSE,))
-    said = b"s:3: attempt to compare nil with number (in library/rules:3)"
-    assert (answer.message, answer.line) == (said, 3)
+    text = b"s:3: attempt to compare nil with number (in library/rules:3)"
+    assert (answer.message, answer.line) == (text, 3)
     answer = run("\nrules.check('x')\nreturn {}", modules=(REFUSE,))
     assert b"(in library/rules:3)" in answer.message
 

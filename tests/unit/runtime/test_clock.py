@@ -55,11 +55,11 @@ def test_a_timed_pause_lasts_its_time_when_the_clock_is_set_by_an_hour(
 def test_the_date_is_right_again_after_a_while_and_never_goes_back(jump: float) -> None:
     machine = Machine()
     machine.set_by = jump
-    said = machine.clock.now()
+    instant = machine.clock.now()
     for _ in range(100):
-        said, before = machine.wait(HOUR / MADE_UP / 50), said
-        assert said > before
-    assert said.timestamp() == pytest.approx(machine.wall())
+        instant, before = machine.wait(HOUR / MADE_UP / 50), instant
+        assert instant > before
+    assert instant.timestamp() == pytest.approx(machine.wall())
 
 
 def test_a_small_correction_is_taken_over_within_seconds() -> None:

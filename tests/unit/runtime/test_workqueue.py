@@ -243,22 +243,22 @@ async def test_closing_stops_the_timer() -> None:
 
 class Recorder:
     def __init__(self) -> None:
-        self.said: list[tuple[str, float]] = []
+        self.figures: list[tuple[str, float]] = []
 
     def queue_added(self, queue: str) -> None:
-        self.said.append((f"{queue} added", 1))
+        self.figures.append((f"{queue} added", 1))
 
     def queue_depth(self, queue: str, ready: int) -> None:
-        self.said.append(("depth", ready))
+        self.figures.append(("depth", ready))
 
     def queue_waited(self, queue: str, seconds: float) -> None:
-        self.said.append((f"{queue} waited", seconds))
+        self.figures.append((f"{queue} waited", seconds))
 
     def queue_worked(self, queue: str, seconds: float) -> None:
-        self.said.append(("worked", seconds))
+        self.figures.append(("worked", seconds))
 
     def queue_retried(self, queue: str) -> None:
-        self.said.append(("retried", 1))
+        self.figures.append(("retried", 1))
 
 
 @virtual_time
@@ -270,7 +270,7 @@ async def test_the_queue_tells_how_long_keys_waited_and_were_worked_on() -> None
     key = await queue.get()
     await asyncio.sleep(3)
     queue.done(key)
-    assert metrics.said == [
+    assert metrics.figures == [
         ("q added", 1),
         ("depth", 1),
         ("q waited", pytest.approx(2)),
@@ -285,7 +285,7 @@ async def test_urgent_turns_have_a_histogram_of_their_own() -> None:
     queue: WorkQueue[str] = WorkQueue("q", metrics=metrics)
     queue.add_urgent("a")
     queue.done(await queue.get())
-    assert [said for said, _ in metrics.said] == [
+    assert [item for item, _ in metrics.figures] == [
         "q added",
         "depth",
         "q-urgent waited",

@@ -39,8 +39,8 @@ class StatusChecker:
         key = Key(kind, stored.key.namespace, stored.key.name)
         change = Change(stored.version, stored.type, key, stored.object)
         self._view.apply(change)
-        told = (self._checker.look(self._view), self._conditions.after(change))
-        self.wrong += [f"{stored.version}: {detail}" for detail in told if detail is not None]
+        parts = (self._checker.look(self._view), self._conditions.after(change))
+        self.wrong += [f"{stored.version}: {detail}" for detail in parts if detail is not None]
 
     def at_rest(self) -> None:
         """Nothing changes by itself any more: the status must be true now."""

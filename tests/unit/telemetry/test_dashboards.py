@@ -54,5 +54,5 @@ def test_every_query_names_metrics_and_labels_that_there_are(dashboard: Dashboar
 def test_dashboards_and_panels_have_names_of_their_own() -> None:
     assert len({dashboard.name for dashboard in DASHBOARDS}) == len(DASHBOARDS)
     for dashboard in DASHBOARDS:
-        told = [(panel.title, panel.kind) for panel in dashboard.panels]
-        assert len(set(told)) == len(told)
+        found = [(panel.title, panel.kind) for panel in dashboard.panels]
+        assert len(set(found)) == len(found)

@@ -76,9 +76,9 @@ async def test_a_message_goes_with_an_approval_of_the_step_that_waits(tmp_path: 
 
 
 async def test_an_exact_approval_that_loses_the_race_approves_nothing(tmp_path: Path) -> None:
-    said = "the server rejected our request due to an error in our request"
+    text = "the server rejected our request due to an error in our request"
     async with cluster(tmp_path, make_rollout()) as api:
-        api.overrides["PATCH", f"{ROLLOUTS}/web/status"] = (422, status(422, "Invalid", said))
+        api.overrides["PATCH", f"{ROLLOUTS}/web/status"] = (422, status(422, "Invalid", text))
         result = await api.run("approve", "web", "--step", "1")
     assert result.exit_code == 1
     assert "changed meanwhile; nothing was approved" in result.stderr

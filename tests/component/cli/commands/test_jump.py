@@ -30,9 +30,9 @@ async def test_a_jump_tests_the_step_it_leaves(tmp_path: Path) -> None:
 
 
 async def test_a_jump_that_loses_the_race_moves_nothing(tmp_path: Path) -> None:
-    said = "the server rejected our request due to an error in our request"
+    text = "the server rejected our request due to an error in our request"
     async with cluster(tmp_path, make_rollout()) as api:
-        api.overrides["PATCH", f"{ROLLOUTS}/web/status"] = (422, status(422, "Invalid", said))
+        api.overrides["PATCH", f"{ROLLOUTS}/web/status"] = (422, status(422, "Invalid", text))
         result = await api.run("jump", "web", "--to", "2")
     assert result.exit_code == 1
     assert "it did not jump: look, then repeat" in result.stderr

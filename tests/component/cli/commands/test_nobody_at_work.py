@@ -48,9 +48,9 @@ async def test_with_shards_the_lease_of_the_rollouts_namespace_is_judged(
     names = ("71ddec2c.kruise.io", *(f"71ddec2c.kruise.io-{shard}" for shard in range(3)))
     async with cluster(tmp_path, make_rollout()) as api:
         api.collections[LEASES] = [renewed(name, long_ago=silent and name == own) for name in names]
-        said = (await api.run("get", "web")).output
+        output = (await api.run("get", "web")).output
     assert (
-        f"no controller is at work: the Lease kruise-rollout/{own} was renewed" in said
+        f"no controller is at work: the Lease kruise-rollout/{own} was renewed" in output
     ) == silent
 
 
@@ -97,9 +97,9 @@ async def test_a_user_who_may_not_read_the_lease_is_told_so_when_a_release_stand
 ) -> None:
     async with cluster(tmp_path, standing(state="StepUpgrade")) as api:
         without_the_right(api)
-        said = (await api.run(*line.split())).output
-    assert NOT_KNOWN in said
-    assert "no controller" not in said
+        output = (await api.run(*line.split())).output
+    assert NOT_KNOWN in output
+    assert "no controller" not in output
 
 
 async def test_an_approval_warns_that_no_controller_may_be_at_work(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ async def test_an_approval_warns_that_no_controller_may_be_at_work(tmp_path: Pat
 async def test_a_status_that_waited_in_vain_says_so(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
         without_the_right(api)
-        said = await api.run("status", "web", "--timeout", "100ms")
-    assert said.exit_code == 5
-    assert said.stderr.count(NOT_KNOWN) == 1
+        result = await api.run("status", "web", "--timeout", "100ms")
+    assert result.exit_code == 5
+    assert result.stderr.count(NOT_KNOWN) == 1
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ async def test_an_irrelevant_lease_is_not_mentioned(
 ) -> None:
     async with cluster(tmp_path, rollout) as api:
         without_the_right(api)
-        said = [
+        found = [
             await api.run(*line.split()) for line in ("get web", "get", "status web --no-watch")
         ]
-    assert not any("Lease" in result.output for result in said)
+    assert not any("Lease" in result.output for result in found)

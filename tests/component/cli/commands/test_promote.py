@@ -72,12 +72,12 @@ async def test_full_ends_in_time_and_says_what_is_waited_for(tmp_path: Path) -> 
 
 
 async def test_full_is_refused_by_the_api_server_in_its_words(tmp_path: Path) -> None:
-    said = (
+    text = (
         'rollouts.rollouts.kruise.io "web" is forbidden: User "jane" cannot patch resource "rollouts/status" in '
         'API group "rollouts.kruise.io" in the namespace "default"'
     )
     async with cluster(tmp_path, half()) as api:
-        api.overrides["PATCH", STATUS] = (403, status(403, "Forbidden", said))
+        api.overrides["PATCH", STATUS] = (403, status(403, "Forbidden", text))
         result = await api.run("promote", "web", "--full")
     assert result.exit_code == 1
     assert "forbidden: user jane may not patch rollouts/status" in result.stderr
@@ -140,6 +140,6 @@ async def test_promote_with_yes_asks_nothing_on_a_terminal(
 
 async def test_the_help_says_where_an_interrupted_promotion_waits(tmp_path: Path) -> None:
     async with cluster(tmp_path) as api:
-        said = " ".join((await api.run("promote", "--help")).output.split())
-    assert "If promote --full is interrupted" in said
-    assert "to its last step and waits there: run the command again" in said
+        text = " ".join((await api.run("promote", "--help")).output.split())
+    assert "If promote --full is interrupted" in text
+    assert "to its last step and waits there: run the command again" in text

@@ -99,10 +99,10 @@ async def test_a_route_that_is_left_out_is_as_its_owner_wrote_it_until_it_is_led
 async def test_a_route_says_the_alternatives_that_it_can_and_no_other() -> None:
     scene = Scene("none")
     scene.server.objects[VS]["apiVersion"] = "networking.istio.io/v1beta1"
-    (said,) = BY_PATH.matches
+    (reported,) = BY_PATH.matches
     other = HttpRouteMatch(path=PathMatch("Exact", "/other"))
-    whole = scene.plan(Step(matches=(said, other)))
-    part = scene.plan(Step(matches=(said, other)), partly=(PartlySaid(REFS[0], (said,)),))
+    whole = scene.plan(Step(matches=(reported, other)))
+    part = scene.plan(Step(matches=(reported, other)), partly=(PartlySaid(REFS[0], (reported,)),))
     assert part.identity != whole.identity
     assert await scene.routes.ensure(part) == Done(wrote=True)
     first = scene.server.spec(*VS)["http"][0]

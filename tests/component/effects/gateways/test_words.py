@@ -14,10 +14,10 @@ SUBJECT = "Gateway shop/web"
 
 
 def test_a_missing_right_names_the_object_and_how_it_is_given() -> None:
-    said = unreadable(DENIED, SUBJECT)
-    assert said.startswith(f"{SUBJECT}: {DENIED}; ")
-    assert "moonshift.dev/aggregate-to-controller" in said
-    assert forbidden(Forbidden(DENIED, status=403), SUBJECT).message == said
+    text = unreadable(DENIED, SUBJECT)
+    assert text.startswith(f"{SUBJECT}: {DENIED}; ")
+    assert "moonshift.dev/aggregate-to-controller" in text
+    assert forbidden(Forbidden(DENIED, status=403), SUBJECT).message == text
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def test_a_refused_undo_gives_its_reason() -> None:
 
 def test_the_version_whose_template_is_gone_is_named() -> None:
     gone = make_rollout(stableWords="web:1 (ReplicaSet x)")
-    told = str(stable_template(gone, kept(new1=raw(template("web:1")))))
-    assert told.endswith("is gone: apply the manifest of web:1 (ReplicaSet x)")
+    text = str(stable_template(gone, kept(new1=raw(template("web:1")))))
+    assert text.endswith("is gone: apply the manifest of web:1 (ReplicaSet x)")
 
 
 def test_a_template_whose_replica_set_was_deleted_is_taken_from_the_release() -> None:

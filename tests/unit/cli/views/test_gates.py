@@ -30,8 +30,8 @@ STEPS: list[dict[str, Any]] = [
 MESSAGE = "errors: needs 340 more requests: 160 of 500 so far; latency: not measured yet"
 
 
-def run(step: int = 1, verdict: str = "Running", **said: Any) -> dict[str, Any]:
-    return {"step": step, "verdict": verdict, "startedAt": ago(60), "message": MESSAGE, **said}
+def run(step: int = 1, verdict: str = "Running", **fields: Any) -> dict[str, Any]:
+    return {"step": step, "verdict": verdict, "startedAt": ago(60), "message": MESSAGE, **fields}
 
 
 ERRORS = {

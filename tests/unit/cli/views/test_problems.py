@@ -55,24 +55,24 @@ def test_nobody_at_work_comes_before_everything() -> None:
 def test_a_small_workload_whose_only_pod_is_new_is_a_problem() -> None:
     pods = (make_pod("p", NEW),)
     view = look_at(make_observation(pods=pods, workload=make_deployment(replicas=1)), NOW, {})
-    (said,) = problems_of(view)
-    assert said.startswith("step(1) asks for ")
-    assert said.endswith("all of the traffic goes to the new version")
+    (problems,) = problems_of(view)
+    assert problems.startswith("step(1) asks for ")
+    assert problems.endswith("all of the traffic goes to the new version")
 
 
 def test_a_changed_route_is_a_problem() -> None:
     route = RouteView("HTTPRoute", "web", "changed", drift=("-a", "+b"))
-    (said,) = problems_of(structs.replace(QUIET, routes=(route,)))
-    assert said.startswith("HTTPRoute/web: somebody changed")
+    (problems,) = problems_of(structs.replace(QUIET, routes=(route,)))
+    assert problems.startswith("HTTPRoute/web: somebody changed")
 
 
 def test_warnings_of_the_present_state_are_reported_once_and_older_ones_not() -> None:
     old = EventView("Warning", "Old", "long ago", NOW - timedelta(hours=1))
     new = [EventView("Warning", f"New{i}", "now", NOW + timedelta(seconds=i)) for i in range(5)]
     view = structs.replace(QUIET, events=(old, *new, new[-1]))
-    told = problems_of(view)
-    assert told == ("New3: now", "New4: now")
-    assert len(told) < MAX_WARNINGS < len(new)
+    problems = problems_of(view)
+    assert problems == ("New3: now", "New4: now")
+    assert len(problems) < MAX_WARNINGS < len(new)
 
 
 def test_programs_get_the_same_and_the_command() -> None:

@@ -33,11 +33,11 @@ def test_a_share_that_the_class_cannot_divide_is_refused() -> None:
 
 
 def test_a_match_that_the_class_cannot_say_is_refused_with_its_field() -> None:
-    told = admit_traffic_routing(
+    reported = admit_traffic_routing(
         None, lane({"matches": [{"path": {"value": "/x"}}]}), headers
     ).message
-    assert told.startswith("spec.strategy.matches: Unsupported value")
-    assert told.endswith("cannot match paths")
+    assert reported.startswith("spec.strategy.matches: Unsupported value")
+    assert reported.endswith("cannot match paths")
 
 
 def test_a_step_that_gateways_can_express_passes() -> None:
@@ -75,8 +75,8 @@ def test_a_script_of_the_namespace_is_held_against_its_rules_and_its_header() ->
         return changed(lane({"weight": 20}), ("spec", "objectRef"), [entry])
 
     path = "spec.objectRef[0].customNetworkRefs[0].scriptRef"
-    told = admit_traffic_routing(None, own(name="scripts"), headers)
-    assert [finding.path for finding in told.findings] == [f"{path}.serviceAccountName"]
+    reported = admit_traffic_routing(None, own(name="scripts"), headers)
+    assert [finding.path for finding in reported.findings] == [f"{path}.serviceAccountName"]
     sound = own(name="scripts", serviceAccountName="router")
     assert admit_traffic_routing(None, sound, headers) == GatewayVerdict()
     matching = ScriptHeader(can=frozenset({"header"}))

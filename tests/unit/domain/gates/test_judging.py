@@ -132,7 +132,7 @@ UNSURE = MetricRun(name="d", verdict=Verdict.INCONCLUSIVE, reason="errors")
 
 
 @pytest.mark.parametrize(
-    ("runs", "told", "verdict", "says"),
+    ("runs", "expected", "verdict", "says"),
     [
         ((RUNNING, PASSED), "pause", Verdict.RUNNING, "a: needs 3 more requests"),
         ((MetricRun(name="e"),), "pause", Verdict.RUNNING, "e: not measured yet"),
@@ -150,7 +150,7 @@ UNSURE = MetricRun(name="d", verdict=Verdict.INCONCLUSIVE, reason="errors")
     ],
 )
 def test_a_gate_is_as_good_as_its_worst_metric(
-    runs: tuple[MetricRun, ...], told: str, verdict: Verdict, says: str
+    runs: tuple[MetricRun, ...], expected: str, verdict: Verdict, says: str
 ) -> None:
-    analysis = Analysis(on_inconclusive=OnInconclusive(told))
+    analysis = Analysis(on_inconclusive=OnInconclusive(expected))
     assert gate_verdict(analysis, runs) == (verdict, says)

@@ -60,15 +60,15 @@ def test_a_value_between_success_and_failure_is_inconclusive(value: float, says:
 
 @pytest.mark.parametrize("missing", [None, math.nan])
 @pytest.mark.parametrize(
-    ("told", "says"),
+    ("expected", "says"),
     [(NoData.HOLD, Reading.NO_DATA), (NoData.PASS, Reading.GOOD), (NoData.FAIL, Reading.BAD)],
 )
 def test_a_missing_value_is_what_the_owner_says(
-    missing: float | None, told: NoData, says: Reading
+    missing: float | None, expected: NoData, says: Reading
 ) -> None:
-    metric = Metric(name="errors", success=Bounds(max=1), no_data=told)
+    metric = Metric(name="errors", success=Bounds(max=1), no_data=expected)
     assert read(metric, measured(missing)).reading is says
-    compared = Metric(name="errors", compare=Comparison(), no_data=told)
+    compared = Metric(name="errors", compare=Comparison(), no_data=expected)
     assert read(compared, measured(0.5, missing)).reading is says
 
 

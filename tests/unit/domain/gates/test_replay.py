@@ -13,8 +13,8 @@ MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 
 
-def metric(**said: object) -> Metric:
-    return Metric(**{"name": "errors", "success": Bounds(max=0.01), "interval": "1m"} | said)  # type: ignore[arg-type]  # fields of one struct
+def metric(**fields: object) -> Metric:
+    return Metric(**{"name": "errors", "success": Bounds(max=0.01), "interval": "1m"} | fields)  # type: ignore[arg-type]  # fields of one struct
 
 
 def asked(one: Metric) -> tuple[Asked, ...]:

@@ -21,8 +21,8 @@ SIZES = (*range(1, 31), 33, 64, 97, 99, 100, 101, 102, 127, 150, 199, 200, 201, 
 
 def written_as(rolling_limits: RollingLimits, replicas: int) -> Deployment:
     """A Deployment as the API server keeps it after these limits were written."""
-    said = write_rolling_limits(rolling_limits, replicas)
-    rolling = RollingUpdate(said.max_surge, said.max_unavailable)
+    written = write_rolling_limits(rolling_limits, replicas)
+    rolling = RollingUpdate(written.max_surge, written.max_unavailable)
     strategy = DeploymentStrategy("RollingUpdate", rolling)
     spec = structs.replace(PLAIN.spec, replicas=replicas, strategy=strategy)
     return structs.replace(PLAIN, spec=spec)
@@ -72,9 +72,9 @@ def test_moves_lead_to_the_batch_without_a_pod_too_many(
         deployment = written_as(following, replicas)
         rolling_limits = planned_rolling_limits(deployment)
         # Old pods go up to maxUnavailable and never come back; new ones fill what surge and they leave.
-        said = read_rolling_limits(deployment)
-        gone = max(gone, said.unavailable)
-        new = min(replicas, said.surge + gone)
+        current = read_rolling_limits(deployment)
+        gone = max(gone, current.unavailable)
+        new = min(replicas, current.surge + gone)
         assert new <= wanted
     assert new == wanted
     assert settled(rolling_limits, wanted)

@@ -28,8 +28,8 @@ def pod(
     *containers: ContainerStatus, name: str = "web-1", phase: str = "Pending", **status: object
 ) -> Pod:
     """A pod that is not ready."""
-    said = PodStatus(phase=phase, conditions=(UNREADY,), container_statuses=containers)
-    return Pod(metadata=make_pod(name).metadata, status=structs.replace(said, **status))
+    current = PodStatus(phase=phase, conditions=(UNREADY,), container_statuses=containers)
+    return Pod(metadata=make_pod(name).metadata, status=structs.replace(current, **status))
 
 
 def waiting(reason: str, message: str = "", **fields: object) -> ContainerStatus:
@@ -148,7 +148,7 @@ def test_the_pod_with_the_oldest_trouble_is_reported() -> None:
 
 
 def test_the_name_of_a_pod_that_was_never_made_is_left_out() -> None:
-    said = [
+    found = [
         StatusCondition(
             "ReplicaFailure",
             "True",
@@ -158,7 +158,7 @@ def test_the_name_of_a_pod_that_was_never_made_is_left_out() -> None:
         )
         for name in ("x7k2p", "q9zzt")
     ]
-    first, second = (not_made((condition,)) for condition in said)
+    first, second = (not_made((condition,)) for condition in found)
     assert first == second
     assert first is not None
     assert first.text == 'pods "web-5d9-…" is forbidden: exceeded quota'

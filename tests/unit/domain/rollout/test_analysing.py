@@ -186,7 +186,7 @@ def test_a_gate_without_a_verdict_in_its_time_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "ends"),
+    ("expected", "ends"),
     [
         (OnInconclusive.PASS, (2, StepState.STEP_PAUSED)),
         (OnInconclusive.PAUSE, (1, StepState.STEP_PAUSED)),
@@ -194,9 +194,9 @@ def test_a_gate_without_a_verdict_in_its_time_holds() -> None:
     ],
 )
 def test_the_owner_decides_the_meaning_of_an_inconclusive_gate(
-    told: OnInconclusive, ends: tuple[int, str]
+    expected: OnInconclusive, ends: tuple[int, str]
 ) -> None:
-    world = released(gated(deadline_seconds=60, on_inconclusive=told))
+    world = released(gated(deadline_seconds=60, on_inconclusive=expected))
     wait(world, 61)
     assert state(world) == ends
 

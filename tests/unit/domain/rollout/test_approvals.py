@@ -53,8 +53,8 @@ def test_an_approval_in_step_paused_is_honoured_and_said() -> None:
 def test_a_way_back_has_a_reason_of_its_own_and_shares_no_event_with_steps() -> None:
     world = started()
     world.people.undo(KEY, template("v1"))
-    told = messages(look(world), reasons.RELEASE_CANCELING)
-    assert told == ["The workload has been rolled back and the rollout process will be canceled"]
+    lines = messages(look(world), reasons.RELEASE_CANCELING)
+    assert lines == ["The workload has been rolled back and the rollout process will be canceled"]
     assert reasons.RELEASE_CANCELING not in reasons.OF_EVERY_STEP
 
 
@@ -64,8 +64,8 @@ def test_the_reason_of_an_approval_is_reported() -> None:
     assert seen is not None
     approval = Approval(step=1, by="ann", message="it is the load test")
     status = with_moonshift_status(seen.rollout.status, approval=approval)
-    told = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
-    assert messages(decide(told, world.cluster.now), reasons.APPROVED) == [
+    approved = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
+    assert messages(decide(approved, world.cluster.now), reasons.APPROVED) == [
         "step(1) was approved by ann: it is the load test"
     ]
 

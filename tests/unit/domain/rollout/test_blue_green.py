@@ -146,10 +146,10 @@ def test_clients_read_blue_green_fields_under_their_own_names() -> None:
     world.rest()
     status = status_of(world)
     assert status.canary_status is UNSET
-    said = msgspec.to_builtins(inner(world))
-    assert said["updatedReplicas"] == said["updatedReadyReplicas"] == 2
-    assert said["updatedRevision"] == original_name("v2")
-    assert "canaryRevision" not in said
+    body = msgspec.to_builtins(inner(world))
+    assert body["updatedReplicas"] == body["updatedReadyReplicas"] == 2
+    assert body["updatedRevision"] == original_name("v2")
+    assert "canaryRevision" not in body
     assert status.current_step_index == 1
     assert status.current_step_state == "StepPaused"
 
@@ -427,11 +427,11 @@ def test_autoscalers_that_may_not_be_read_are_reported_with_the_right_to_grant()
     release(world)
     seen = world.observe(KEY)
     assert seen is not None
-    said = (
+    text = (
         'horizontalpodautoscalers.autoscaling is forbidden: User "system:serviceaccount:ours:manager" cannot list '
         'resource "horizontalpodautoscalers" in API group "autoscaling" at the cluster scope'
     )
-    unknown = structs.replace(seen, autoscalers=Forbidden(said))
+    unknown = structs.replace(seen, autoscalers=Forbidden(text))
     stalled = condition(decide(unknown, world.cluster.now).status, "Stalled")
     assert stalled is not None
     assert stalled.message.endswith(

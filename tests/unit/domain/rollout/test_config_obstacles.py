@@ -329,8 +329,8 @@ def test_restored_content_is_reported() -> None:
     says(world, "two")
     world.rest()
     world.people.undo(KEY, reading())
-    told = decide(seen_of(world), world.cluster.now).notes
+    reported = decide(seen_of(world), world.cluster.now).notes
     assert (
         reasons.CONFIG_RESTORED,
         "ConfigMap/web: the content of the stable revision is restored",
-    ) in [(note.reason, note.message) for note in told]
+    ) in [(note.reason, note.message) for note in reported]

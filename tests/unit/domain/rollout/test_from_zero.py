@@ -198,8 +198,8 @@ def before_the_first_move() -> World:
     release(world)
 
     def begun() -> bool:
-        said = condition(status_of(world), "Progressing")
-        return said is not None and said.reason == reasons.IN_ROLLING
+        reported = condition(status_of(world), "Progressing")
+        return reported is not None and reported.reason == reasons.IN_ROLLING
 
     world.run_until(begun)
     return world

@@ -261,11 +261,11 @@ HELD: dict[str, JsonObject] = {
 }
 
 
-@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("expected", [False, True])
 @pytest.mark.parametrize("which", HELD)
-def test_values_that_an_owner_may_have_written_are_left_alone(which: str, told: bool) -> None:
+def test_values_that_an_owner_may_have_written_are_left_alone(which: str, expected: bool) -> None:
     made = make_pod_set(which, strategy=HELD[which])
-    world = make_set_world(which, applied(made, updateStrategy=HELD[which]) if told else made)
+    world = make_set_world(which, applied(made, updateStrategy=HELD[which]) if expected else made)
     assert strategy_of(world) == HELD[which]
     assert status_of(world).phase == Phase.HEALTHY
 
@@ -285,9 +285,11 @@ def test_a_set_without_marks_goes_back_with_the_values_in_the_status(which: str)
     assert versions_of(world) == {"v1": 5}
 
 
-@pytest.mark.parametrize(("said", "restored"), [(3, 3), (names.FREEZE_MIN_READY_SECONDS, 0)])
-def test_a_clone_set_under_blue_green_gets_its_owners_time_back(said: int, restored: int) -> None:
-    made = applied(clone_set(), updateStrategy=OWN, minReadySeconds=said)
+@pytest.mark.parametrize(("expected", "restored"), [(3, 3), (names.FREEZE_MIN_READY_SECONDS, 0)])
+def test_a_clone_set_under_blue_green_gets_its_owners_time_back(
+    expected: int, restored: int
+) -> None:
+    made = applied(clone_set(), updateStrategy=OWN, minReadySeconds=expected)
     world = blue_green(pod_set=made)
     release_set(world)
     lose_marks(world)

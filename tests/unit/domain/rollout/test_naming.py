@@ -41,16 +41,16 @@ def situation(world: World) -> ReleaseContext:
 
 def notes_of(world: World) -> list[Note]:
     """Every note of a pass from now on."""
-    told: list[Note] = []
+    found: list[Note] = []
     passes = world.pass_over
 
     def pass_over(key: Key, **options: object) -> object:
         decision = passes(key, **options)  # type: ignore[arg-type] # handed on as they are
-        told.extend(decision.notes if decision is not None else ())
+        found.extend(decision.notes if decision is not None else ())
         return decision
 
     world.pass_over = pass_over  # type: ignore[method-assign, assignment] # listens
-    return told
+    return found
 
 
 def test_a_revision_is_its_images_and_its_replica_set() -> None:
@@ -98,9 +98,9 @@ def test_no_hash_of_ours_is_told_to_people(style: str) -> None:
         on_deadline_exceeded="Rollback",
     )
     world = make_world(make_rollout(strategy=strategy))
-    told = notes_of(world)
-    said: list[RolloutStatus] = []
-    world.watchers.append(lambda: said.append(status_of(world)))
+    notes = notes_of(world)
+    found: list[RolloutStatus] = []
+    world.watchers.append(lambda: found.append(status_of(world)))
     world.people.fail_pods(frozenset({revision_of(world, "v2")}))
     release(world)
     wait(world, 120)
@@ -112,11 +112,11 @@ def test_no_hash_of_ours_is_told_to_people(style: str) -> None:
     world.rest()
     release(world, "v1")
     world.rest()
-    texts = [note.message for note in told] + [status.message for status in said]
-    texts += [c.message for status in said for c in status.conditions]
+    texts = [note.message for note in notes] + [status.message for status in found]
+    texts += [c.message for status in found for c in status.conditions]
     hashes = [world.cluster.hash_of(template(version)) for version in ("v1", "v2", "v3")]
     assert not [text for text in texts if any(hashed in text for hashed in hashes)]
-    by_reason = {note.reason: note.message for note in told}
+    by_reason = {note.reason: note.message for note in notes}
     assert by_reason[reasons.RELEASE_STARTED].startswith("release of img:v3")
     assert by_reason[reasons.GIVEN_UP].startswith("img:v2")
 

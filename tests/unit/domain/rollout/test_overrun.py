@@ -66,5 +66,5 @@ def test_a_template_that_changes_at_zero_replicas_is_named_as_that() -> None:
     world = make_world(deployment=make_deployment(replicas=0))
     release(world)
     world.rest()
-    said = [note.message for note in world.passes.notes if note.reason == reasons.NOT_HELD]
-    assert said == [messages.CHANGED_AT_ZERO]
+    found = [note.message for note in world.passes.notes if note.reason == reasons.NOT_HELD]
+    assert found == [messages.CHANGED_AT_ZERO]

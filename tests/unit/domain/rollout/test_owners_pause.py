@@ -156,5 +156,5 @@ def test_a_rollback_of_a_set_that_its_owner_paused_says_what_it_waits_for() -> N
 def pause_set(world: World, *, paused: bool) -> None:
     """The owner's own pause, in the update strategy."""
     strategy = strategy_of(world)
-    said = {**strategy, "paused": paused}
-    world.people.edit_set(KEY, update_strategy=msgspec.Raw(msgspec.json.encode(said)))
+    fields = {**strategy, "paused": paused}
+    world.people.edit_set(KEY, update_strategy=msgspec.Raw(msgspec.json.encode(fields)))

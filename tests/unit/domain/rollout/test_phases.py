@@ -265,13 +265,13 @@ def test_a_refused_action_is_reported_in_status_and_once_as_an_event() -> None:
     assert seen is not None
     decision = decide(seen, NOW)
     no = Refusal("ScriptFailed", "line 3: nil", object="VirtualService web", script="x", line=3)
-    said = refused(seen, decision, no, NOW)
-    assert said.status.message == "line 3: nil"
-    assert value(said.status, "Stalled") == ("True", "ScriptFailed")
-    assert [(note.reason, note.severity) for note in said.notes] == [
+    reported = refused(seen, decision, no, NOW)
+    assert reported.status.message == "line 3: nil"
+    assert value(reported.status, "Stalled") == ("True", "ScriptFailed")
+    assert [(note.reason, note.severity) for note in reported.notes] == [
         ("ScriptFailed", Severity.WARNING)
     ]
-    again = structs.replace(seen, rollout=structs.replace(seen.rollout, status=said.status))
+    again = structs.replace(seen, rollout=structs.replace(seen.rollout, status=reported.status))
     assert refused(again, decide(again, NOW), no, NOW).notes == ()
 
 
@@ -345,11 +345,11 @@ def test_kstatus_follows_the_phase(phase: Phase, ready: str, reconciling: str) -
     assert value(status, "Ready") == (ready, phase)
     assert value(status, "Reconciling")[0] == reconciling
     assert value(status, "Stalled")[0] == "False"
-    said = {c.type: c.message for c in status.conditions}
-    assert said["Ready"] == ("" if ready == "True" else "what happens"), (
+    by_type = {c.type: c.message for c in status.conditions}
+    assert by_type["Ready"] == ("" if ready == "True" else "what happens"), (
         "what waits for it shows it"
     )
-    assert said["Reconciling"] == ("what happens" if reconciling == "True" else "")
+    assert by_type["Reconciling"] == ("what happens" if reconciling == "True" else "")
     stalled = with_kstatus(status, Refusal("Why", "because"), NOW)
     assert value(stalled, "Stalled") == ("True", "Why")
     assert value(stalled, "Ready")[0] == "False"
@@ -397,8 +397,8 @@ def test_the_status_tells_the_generation_that_was_looked_at() -> None:
     seen = world.observe(KEY)
     assert seen is not None
     seen = structs.replace(seen, rollout=structs.replace(rollout, metadata=later))
-    told = decide(seen, NOW).status
-    assert told.observed_generation == later.generation > rollout.status.observed_generation > 0
+    reported = decide(seen, NOW).status
+    assert reported.observed_generation == later.generation > rollout.status.observed_generation > 0
 
 
 # --- values -------------------------------------------------------------------------------------

@@ -234,7 +234,7 @@ def test_the_objects_of_the_release_are_in_the_record() -> None:
 def test_a_record_told_again_has_the_same_name() -> None:
     world = recorded()
     release(world, "v1")
-    told: set[str] = set()
+    found: set[str] = set()
     names: set[str] = set()
 
     def look() -> None:
@@ -242,7 +242,7 @@ def test_a_record_told_again_has_the_same_name() -> None:
         assert seen is not None
         for action in decide(seen, world.cluster.now).actions:
             if isinstance(action, RecordRelease):
-                told.add(str(action.history.spec))
+                found.add(str(action.history.spec))
                 names.add(action.history.metadata.name)
 
     world.watchers.append(look)

@@ -34,8 +34,8 @@ def test_any_sizes_end_with_the_limits_of_the_last(share: IntOrPercent, sizes: l
     world = started(steps=plan, traffic=False, watched=False)
     for size in sizes:
         scaled(world, size)
-    said = write_rolling_limits(RollingLimits(0, batch_size(plan, 1, sizes[-1])), sizes[-1])
-    assert limits_of(world) == RollingUpdate(said.max_surge, said.max_unavailable)
+    written = write_rolling_limits(RollingLimits(0, batch_size(plan, 1, sizes[-1])), sizes[-1])
+    assert limits_of(world) == RollingUpdate(written.max_surge, written.max_unavailable)
     assert sum(sizes_of(world).values()) == sizes[-1]
 
 

@@ -73,9 +73,9 @@ def test_a_set_of_pods_is_named_as_its_kind_names_it(which: str) -> None:
     assert inner.canary_revision == own_name(world, which, "v2")
     assert inner.pod_template_hash == own_name(world, which, "v2")
     assert ours_of(world).template == world.cluster.hash_of(template("v2"))
-    said = set_of(world).status
-    if said.update_revision:
-        assert said.update_revision.endswith(inner.canary_revision)
+    status = set_of(world).status
+    if status.update_revision:
+        assert status.update_revision.endswith(inner.canary_revision)
     release_set(world, "v1")
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY

@@ -35,9 +35,9 @@ from tests.unit.worlds import World
 
 def stalled(world: World) -> tuple[str, str]:
     """Reason and text."""
-    said = condition(status_of(world), "Stalled")
-    assert said is not None
-    return said.reason, said.message
+    reported = condition(status_of(world), "Stalled")
+    assert reported is not None
+    return reported.reason, reported.message
 
 
 def deleted_stable(world: World) -> World:

@@ -195,10 +195,10 @@ def test_a_set_that_keeps_no_history_comes_back_new_and_says_so(which: str) -> N
     world.rest()
     assert versions_of(world) == {"v2": 5}
     assert ours_of(world).stable_revision == stable
-    said = condition(status_of(world), "Stalled")
-    assert said is not None
-    assert said.reason == reasons.STABLE_REVISION_GONE
-    assert "kubectl moonshift undo web, or end the release" in said.message
+    reported = condition(status_of(world), "Stalled")
+    assert reported is not None
+    assert reported.reason == reasons.STABLE_REVISION_GONE
+    assert "kubectl moonshift undo web, or end the release" in reported.message
     release_set(world, "v1")
     world.rest()
     assert versions_of(world) == {"v1": 5}

@@ -189,10 +189,10 @@ def owners_part(strategy: JsonObject) -> JsonObject:
 def test_a_step_that_was_approved_and_not_followed_goes_on() -> None:
     world = at_half("partition")
     left_by_the_original(world, "partition")
-    said = stored(world, ROLLOUTS)
-    said = changed(said, ("status", "canaryStatus", "currentStepIndex"), 1)
-    said = changed(said, ("status", "canaryStatus", "currentStepState"), "StepReady")
-    world.cluster.server.storage.put(place(ROLLOUTS), KEY, said)
+    body = stored(world, ROLLOUTS)
+    body = changed(body, ("status", "canaryStatus", "currentStepIndex"), 1)
+    body = changed(body, ("status", "canaryStatus", "currentStepState"), "StepReady")
+    world.cluster.server.storage.put(place(ROLLOUTS), KEY, body)
     world.rest()
     assert (ours_of(world).step, ours_of(world).state) == (2, StepState.STEP_PAUSED)
 
@@ -287,12 +287,12 @@ def test_a_workload_that_went_leaves_neither_route_nor_pin() -> None:
 def test_the_end_of_the_original_is_ended_here() -> None:
     world = at_half("partition")
     left_by_the_original(world, "partition")
-    said: Any = stored(world, ROLLOUTS)
-    said = changed(said, ("status", "canaryStatus", "currentStepState"), "Completed")
-    for one in said["status"]["conditions"]:
+    body: Any = stored(world, ROLLOUTS)
+    body = changed(body, ("status", "canaryStatus", "currentStepState"), "Completed")
+    for one in body["status"]["conditions"]:
         if one["type"] == "Progressing":
             one["reason"] = reasons.FINALISING
-    world.cluster.server.storage.put(place(ROLLOUTS), KEY, said)
+    world.cluster.server.storage.put(place(ROLLOUTS), KEY, body)
     world.rest()
     assert sizes_of(world) == {"v2": 10}
     assert weight_of(world) is None
@@ -355,11 +355,11 @@ def test_a_stale_annotation_of_the_original_begins_nothing() -> None:
 
 def test_a_status_that_says_that_the_release_is_over_is_no_release() -> None:
     world = make_world()
-    said: Any = changed(stored(world, ROLLOUTS), ("status", "phase"), "Progressing")
-    said = changed(said, ("status", "moonshift"), None)
+    body: Any = changed(stored(world, ROLLOUTS), ("status", "phase"), "Progressing")
+    body = changed(body, ("status", "moonshift"), None)
     over = {"type": "Progressing", "status": "False", "reason": "Completed", "message": ""}
-    said = changed(said, ("status", "conditions"), [over])
-    world.cluster.server.storage.put(place(ROLLOUTS), KEY, said)
+    body = changed(body, ("status", "conditions"), [over])
+    world.cluster.server.storage.put(place(ROLLOUTS), KEY, body)
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
     assert sizes_of(world) == {"v1": 10}
@@ -385,8 +385,8 @@ def test_a_stable_revision_that_the_original_did_not_note_is_found(which: str, n
     world.rest()
     pods = versions_of(world)
     left_by_the_original(world, "partition", which)
-    said = changed(stored(world, ROLLOUTS), ("status", "canaryStatus", "stableRevision"), noted)
-    world.cluster.server.storage.put(place(ROLLOUTS), KEY, said)
+    body = changed(stored(world, ROLLOUTS), ("status", "canaryStatus", "stableRevision"), noted)
+    world.cluster.server.storage.put(place(ROLLOUTS), KEY, body)
     world.rest()
     assert versions_of(world) == pods
     assert inner_of(world).stable_revision.endswith(revision_of(world, "v1"))

@@ -29,11 +29,11 @@ class Gateway:
             while True:
                 request = await reader.readuntil(b"\r\n\r\n")
                 self.requests.append(request)
-                said = self._answer(len(self.requests), request)
-                if said is None:
+                answer = self._answer(len(self.requests), request)
+                if answer is None:
                     writer.transport.abort()
                     return
-                writer.write(said)
+                writer.write(answer)
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         finally:

@@ -61,11 +61,11 @@ async def ask(addresses: Addresses) -> bytes:
         reader, writer = await asyncio.open_connection(ADDRESS, port)
         writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         try:
-            said = await reader.readuntil(b"shop:v2 a")
+            answer = await reader.readuntil(b"shop:v2 a")
         except (asyncio.IncompleteReadError, ConnectionError):
-            said = b""
+            answer = b""
         writer.close()
-        return said
+        return answer
     finally:
         server.close()
         async with asyncio.timeout(60):

@@ -34,9 +34,9 @@ def ours(world: World, **changes: object) -> None:
 
 
 def test_a_release_at_its_first_step_is_described_completely() -> None:
-    told = gauges_of(started())
-    assert told.pop("state_seconds{StepPaused}") < 60
-    assert told == {
+    gauges = gauges_of(started())
+    assert gauges.pop("state_seconds{StepPaused}") < 60
+    assert gauges == {
         "info{Partition,Deployment}": 1,
         "workload_held{web,Deployment}": 1,
         "phase{Progressing}": 1,
@@ -60,9 +60,9 @@ def test_the_seconds_in_a_state_grow_with_the_clock() -> None:
 
 
 def test_pods_of_an_extra_deployment_are_new() -> None:
-    told = gauges_of(started(style="canary"))
-    assert told["pods{new}"] == 2
-    assert told["pods{stable}"] == 10
+    gauges = gauges_of(started(style="canary"))
+    assert gauges["pods{new}"] == 2
+    assert gauges["pods{stable}"] == 10
 
 
 def test_a_pod_that_is_being_deleted_is_not_counted() -> None:
@@ -76,12 +76,12 @@ def test_a_pod_that_is_being_deleted_is_not_counted() -> None:
 
 
 def test_at_rest_all_pods_are_stable_and_nothing_is_waited_for() -> None:
-    told = gauges_of(make_world())
-    assert told["pods{stable}"] == 10
-    assert told["phase{Healthy}"] == 1
+    gauges = gauges_of(make_world())
+    assert gauges["pods{stable}"] == 10
+    assert gauges["phase{Healthy}"] == 1
     assert not any(
         name.startswith(("workload_held", "paused", "weight", "state_seconds", "gate"))
-        for name in told
+        for name in gauges
     )
 
 
@@ -89,35 +89,35 @@ def test_a_new_revision_is_stable_once_its_release_is_over() -> None:
     world = started()
     for _ in range(2):
         approve(world)
-    told = gauges_of(world)
-    assert told["pods{stable}"] == 10
-    assert "pods{new}" not in told
+    gauges = gauges_of(world)
+    assert gauges["pods{stable}"] == 10
+    assert "pods{new}" not in gauges
 
 
 def test_a_timed_pause_waits_for_no_person() -> None:
     world = make_world(make_rollout(steps=(make_step("20%", "20%", pause=600), make_step("50%"))))
     release(world)
     wait(world, 60)
-    told = gauges_of(world)
-    assert told["paused{timer}"] == 1
-    assert "paused{person}" not in told
+    gauges = gauges_of(world)
+    assert gauges["paused{timer}"] == 1
+    assert "paused{person}" not in gauges
 
 
 def test_a_release_that_its_owner_paused_says_so() -> None:
     world = started()
     world.people.pause(KEY)
     world.rest()
-    told = gauges_of(world)
-    assert told["paused{owner}"] == 1
-    assert "paused{person}" not in told
+    gauges = gauges_of(world)
+    assert gauges["paused{owner}"] == 1
+    assert "paused{person}" not in gauges
 
 
 def test_the_actual_weight_is_that_of_the_step_before_until_routes_follow() -> None:
     world = started()
     ours(world, step=2)
-    told = gauges_of(world)
-    assert told["weight_desired{}"] == 50
-    assert told["weight_actual{}"] == 20
+    gauges = gauges_of(world)
+    assert gauges["weight_desired{}"] == 50
+    assert gauges["weight_actual{}"] == 20
 
 
 @pytest.mark.parametrize(("plan", "weight"), [("", 0), ("given-back-above-1", 0), ("other", None)])
@@ -153,9 +153,9 @@ def test_the_verdicts_of_both_gates_are_reported() -> None:
     world = started()
     runs = (AnalysisRun(step=1, verdict=Verdict.FAILED), AnalysisRun(step=0))
     ours(world, analyses=runs)
-    told = gauges_of(world)
-    assert told["gate{step,Failed}"] == 1
-    assert told["gate{background,Running}"] == 1
+    gauges = gauges_of(world)
+    assert gauges["gate{step,Failed}"] == 1
+    assert gauges["gate{background,Running}"] == 1
 
 
 def test_words_that_somebody_wrote_into_a_status_become_no_labels() -> None:
@@ -167,6 +167,6 @@ def test_words_that_somebody_wrote_into_a_status_become_no_labels() -> None:
 def test_the_end_of_a_release_is_a_state_of_its_own() -> None:
     world = started()
     ours(world, goal="Success", goal_since=world.cluster.now - timedelta(seconds=30))
-    told = gauges_of(world)
-    assert told["state_seconds{Finalising}"] == 30
-    assert "weight_desired{}" not in told
+    gauges = gauges_of(world)
+    assert gauges["state_seconds{Finalising}"] == 30
+    assert "weight_desired{}" not in gauges

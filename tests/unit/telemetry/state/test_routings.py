@@ -62,13 +62,13 @@ def test_trouble_and_empty_sides_are_reported() -> None:
         descent=Teardown(1, NOW - timedelta(seconds=9)),
         empty_sides={"new/web": EmptySide()},
     )
-    told = gauges_of(routing(status))
-    assert told["stalled:drift"] == 1
-    assert told["drift_held:"] == 1
-    assert told["empty_sides:"] == 1
-    assert told["state_seconds:"] == 9
+    gauges = gauges_of(routing(status))
+    assert gauges["stalled:drift"] == 1
+    assert gauges["drift_held:"] == 1
+    assert gauges["empty_sides:"] == 1
+    assert gauges["state_seconds:"] == 9
 
 
 def test_a_routing_without_a_weight_or_members_says_less() -> None:
-    told = gauges_of(TrafficRouting(ObjectMeta(name="lanes", namespace="shop")))
-    assert told.keys() == {"phase:Unknown", "members:true", "members:false", "empty_sides:"}
+    gauges = gauges_of(TrafficRouting(ObjectMeta(name="lanes", namespace="shop")))
+    assert gauges.keys() == {"phase:Unknown", "members:true", "members:false", "empty_sides:"}

@@ -8,7 +8,7 @@ from controller.domain.traffic.drift.difference import MAX_DIFFERENCES, differen
 
 
 @pytest.mark.parametrize(
-    ("written", "live", "told"),
+    ("written", "live", "expected"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, []),
         ({"a": {"b": 1}}, {"a": {"b": 1, "server": True}}, []),
@@ -19,8 +19,8 @@ from controller.domain.traffic.drift.difference import MAX_DIFFERENCES, differen
         ({"a": {}}, {"a": "x"}, ['a from {} to "x"']),
     ],
 )
-def test_differences_are_told_by_their_place(written: Any, live: Any, told: list[str]) -> None:
-    assert [str(item) for item in differences(written, live)] == told
+def test_differences_are_told_by_their_place(written: Any, live: Any, expected: list[str]) -> None:
+    assert [str(item) for item in differences(written, live)] == expected
 
 
 def test_long_values_and_long_lists_are_cut() -> None:

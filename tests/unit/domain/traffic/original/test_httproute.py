@@ -33,10 +33,10 @@ def original_of(*rules: Mapping[str, object]) -> Any:
     text = worked_out_original(route(*rules), ROUTE)
     if text is None:
         return None
-    said = json.loads(text)
-    assert said["annotations"] == {"keep": "me"}
-    assert said["spec"]["hostnames"] == ["shop.example"]
-    return said["spec"]["rules"]
+    body = json.loads(text)
+    assert body["annotations"] == {"keep": "me"}
+    assert body["spec"]["hostnames"] == ["shop.example"]
+    return body["spec"]["rules"]
 
 
 def test_a_share_is_taken_out_and_stable_has_all_again() -> None:

@@ -50,7 +50,7 @@ def test_an_object_is_written_in_the_version_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ("x", "no table"),
         (sibling(kind="Secret", apiVersion="v1"), "only kinds that the Rollout refers to"),
@@ -71,10 +71,10 @@ def test_an_object_is_written_in_the_version_of_the_reference() -> None:
         (sibling(spec={"service": "web"}), "every host at spec.hostname"),
     ],
 )
-def test_an_unsound_object_is_refused(given: Any, said: str) -> None:
+def test_an_unsound_object_is_refused(given: Any, expected: str) -> None:
     found = judged(given)
     assert isinstance(found, Violation)
-    assert said in found.message
+    assert expected in found.message
 
 
 def test_hosts_of_a_list_are_looked_at_one_by_one() -> None:
