@@ -1,7 +1,7 @@
 """The kinds of workloads that are released, and how each one's pods tell their revisions apart.
 
-Invariant: a kind is told by group and kind, versions do not matter; one that is none of the known kinds is told by the
-workload-type label its owner put on it (`statefulset`: it has the `updateStrategy` and the status of a StatefulSet).
+Invariant: group and kind identify a kind, versions do not matter; a workload of an unknown kind is identified by the
+workload-type label from its owner (`statefulset`: it has the `updateStrategy` and the status of a StatefulSet).
 """
 
 from collections.abc import Mapping

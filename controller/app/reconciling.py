@@ -160,7 +160,7 @@ class Reconciling:
             events=self._client,
             ledger=queue.ledger,
             clock=self._clock,
-            telling=Telling(self._tell, self._metrics, partial(self._forget, resources.ROLLOUTS)),
+            telling=Telling(self._record, self._metrics, partial(self._forget, resources.ROLLOUTS)),
             random=self._random,
             rights=self._rights,
             measures=measures,
@@ -182,7 +182,7 @@ class Reconciling:
             routes_for=self._make_routes(worker, queue.ledger, resources.TRAFFIC_ROUTINGS),
             ledger=queue.ledger,
             clock=self._clock,
-            told=self._tell_routing,
+            events=self._record_for_routing,
             metrics=self._metrics,
             random=self._random,
             rights=self._rights,
@@ -254,12 +254,12 @@ class Reconciling:
 
         return routes_for
 
-    def _tell(self, rollout: Rollout, note: Note) -> None:
+    def _record(self, rollout: Rollout, note: Note) -> None:
         self._recorder.record(
             resources.ROLLOUTS, rollout.metadata, note.severity.value, note.reason, note.message
         )
 
-    def _tell_routing(self, routing: TrafficRouting, note: Note) -> None:
+    def _record_for_routing(self, routing: TrafficRouting, note: Note) -> None:
         self._recorder.record(
             resources.TRAFFIC_ROUTINGS,
             routing.metadata,

@@ -302,7 +302,7 @@ class Watched:
             namespace=namespace,
             field_selector=field_selector,
             transform=transform,
-            told=self.sources.tell,
+            notify=self.sources.tell,
             metrics=self._metrics,
             random=self._random,
         )

@@ -108,7 +108,7 @@ class ConfigObjects:
                 ConfigObject,
                 namespace=self._namespace,
                 transform=slimmed,
-                told=self._ready,
+                notify=self._ready,
                 random=self._random,
                 metrics=self._metrics,
             )

@@ -108,7 +108,7 @@ class CustomResources:
             CRD_METADATA,
             store,
             _Head,
-            told=self._judge,
+            notify=self._judge,
             random=self._random,
             metrics=self._metrics,
         )

@@ -20,19 +20,19 @@ NOTE_BYTES = 1024
 OBJECTS = 4096
 """The number of objects whose last Event is remembered."""
 
-_Told = tuple[str, str, str]
+_Subject = tuple[str, str, str]
 
 
 class _Group(msgspec.Struct):
     """The notes about one object and reason that are held, and the instant of the last Event about them."""
 
-    let_at: float
+    last_at: float
     held: list[Note] = []
 
     @property
     def over_at(self) -> float:
         """When the notes that are held are written."""
-        return self.let_at + HOLD_SECONDS
+        return self.last_at + HOLD_SECONDS
 
 
 class Gathering:
@@ -40,8 +40,8 @@ class Gathering:
 
     def __init__(self, reasons: frozenset[str]) -> None:
         self._reasons = reasons
-        self._groups: OrderedDict[_Told, _Group] = OrderedDict()
-        self._due: list[tuple[float, _Told]] = []
+        self._groups: OrderedDict[_Subject, _Group] = OrderedDict()
+        self._due: list[tuple[float, _Subject]] = []
         """A heap of the times at which groups with held notes end. The entry of a group that ended earlier is ignored.
         """
 
@@ -56,13 +56,13 @@ class Gathering:
             self._groups[key] = _Group(now)
             return (note, *self._shortened())
         if not group.held and _is_over(group, now):
-            group.let_at = now
+            group.last_at = now
             self._groups.move_to_end(key)
             return (note,)
         if any(note.message == held.message for held in group.held):
             return ()
         full = len(_text([*group.held, note]).encode()) > NOTE_BYTES
-        out = self._let(key, group, now) if full else ()
+        out = self._flush(key, group, now) if full else ()
         if not group.held:
             heappush(self._due, (group.over_at, key))
         group.held.append(note)
@@ -72,13 +72,15 @@ class Gathering:
         """The notes that were held long enough."""
         out: list[Note] = []
         while (first := self._first()) is not None and _is_over(first[1], now):
-            out += self._let(*first, now)
+            out += self._flush(*first, now)
         return tuple(out)
 
     def everything(self, now: float) -> tuple[Note, ...]:
         """All held notes, due or not: the process ends."""
         return tuple(
-            n for told, group in [*self._groups.items()] for n in self._let(told, group, now)
+            n
+            for subject, group in [*self._groups.items()]
+            for n in self._flush(subject, group, now)
         )
 
     def wait(self, now: float) -> float | None:
@@ -86,7 +88,7 @@ class Gathering:
         first = self._first()
         return None if first is None else max(0.0, first[1].over_at - now)
 
-    def _first(self) -> tuple[_Told, _Group] | None:
+    def _first(self) -> tuple[_Subject, _Group] | None:
         """The group with held notes that ends first; only few entries are read, also with many objects."""
         while self._due:
             over_at, key = self._due[0]
@@ -113,12 +115,12 @@ class Gathering:
                 return
             self._groups.popitem(last=False)
 
-    def _let(self, told: _Told, group: _Group, now: float) -> tuple[Note, ...]:
+    def _flush(self, subject: _Subject, group: _Group, now: float) -> tuple[Note, ...]:
         if not group.held:
             return ()
         out = _together(group.held)
-        group.held, group.let_at = [], now
-        self._groups.move_to_end(told)
+        group.held, group.last_at = [], now
+        self._groups.move_to_end(subject)
         return out
 
 

@@ -207,8 +207,8 @@ class EventRecorder:
             await self._patch(note, series)
 
     async def _patch(self, note: Note, series: _Series) -> None:
-        said = {"count": max(2, series.count), "lastObservedTime": micro_time(self._clock.now())}
-        await self._client.merge_patch(EVENTS, note.namespace, note.event_name, {"series": said})
+        fields = {"count": max(2, series.count), "lastObservedTime": micro_time(self._clock.now())}
+        await self._client.merge_patch(EVENTS, note.namespace, note.event_name, {"series": fields})
         series.written_at = self._clock.monotonic()
 
     def _new(self, note: Note) -> bytes:

@@ -61,8 +61,8 @@ def with_its_kind(raw: bytes, resource: Resource) -> bytes:
     """An item of a list in the form of a single read: in lists the server omits the kind of its built-in objects."""
     if msgspec.json.decode(raw, type=_Head).kind:
         return raw
-    said = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return msgspec.json.encode(said)[:-1] + b"," + raw.strip()[1:]
+    head = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return msgspec.json.encode(head)[:-1] + b"," + raw.strip()[1:]
 
 
 class _RawReflector(Reflector[RawObject]):
@@ -107,13 +107,13 @@ class KindWatch:
     """Looks one kind up and keeps its objects, for as long as `run` runs."""
 
     def __init__(
-        self, kind: Kind, surroundings: Surroundings, told: Callable[[Kind], None]
+        self, kind: Kind, surroundings: Surroundings, notify: Callable[[Kind], None]
     ) -> None:
         self.kind = kind
         self.resource: Resource | None = None
         """How the kind is addressed; None while it is not known to be served."""
         self._around = surroundings
-        self._told = told
+        self._notify = notify
         self._reflector: Reflector[RawObject] | None = None
         self._missing: Unavailable = Loading(f"{kind[1]} is being looked up")
         self._poked = asyncio.Event()
@@ -157,7 +157,7 @@ class KindWatch:
             store,
             RawObject,
             namespace=self._around.namespace if resource.namespaced else None,
-            told=lambda: self._told(self.kind),
+            notify=lambda: self._notify(self.kind),
             random=self._around.random,
             metrics=self._around.metrics,
         )
@@ -170,7 +170,7 @@ class KindWatch:
             self.resource = self._reflector = None
             if self._around.metrics:
                 self._around.metrics.unwatched(resource.name)
-        self._told(self.kind)
+        self._notify(self.kind)
 
     def _after(self, resource: Resource, missing: NotFound, was_served: bool) -> Unavailable:
         """The availability while the kind is looked up again; a kind that was never listed counts as failing."""
@@ -217,7 +217,7 @@ class KindWatch:
     def _set_missing(self, missing: Unavailable) -> None:
         before, self._missing = self._missing, missing
         if before != missing:
-            self._told(self.kind)
+            self._notify(self.kind)
 
     async def _wait_before_retry(self, longest: float) -> None:
         """Wait for a change of the group's CRDs, or until it is time to look again."""

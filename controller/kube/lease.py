@@ -62,12 +62,12 @@ class KubeLeaseStore:
             "namespace": self._namespace,
             "resourceVersion": record.version,
         }
-        told = dict(metadata.get("annotations", {}))
-        told.pop(WANTED_BY, None)
+        annotations = dict(metadata.get("annotations", {}))
+        annotations.pop(WANTED_BY, None)
         if record.wanted_by:
-            told[WANTED_BY] = record.wanted_by
-        if told or "annotations" in metadata:
-            metadata["annotations"] = told
+            annotations[WANTED_BY] = record.wanted_by
+        if annotations or "annotations" in metadata:
+            metadata["annotations"] = annotations
         body = _encoded(metadata, record)
         return self._taken_in(await self._client.replace(LEASES, self._namespace, self._name, body))
 

@@ -111,7 +111,7 @@ def _environment(
 
 
 def _cluster_info(cluster: Cluster) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "server": cluster.server,
         "tls-server-name": cluster.tls_server_name,
         "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,
@@ -121,7 +121,7 @@ def _cluster_info(cluster: Cluster) -> dict[str, Any]:
             (e.get("extension") for e in cluster.extensions if e.get("name") == CONFIG), None
         ),
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in fields.items() if value}
 
 
 def _read(program: Program, printed: bytes) -> Credentials:

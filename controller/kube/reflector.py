@@ -5,7 +5,7 @@ watches; any failure leads to a pause that grows and is jittered, never to a hot
 an object that cannot be read keeps its last readable view, is counted and named, and costs one extra list, not
 the watch. Events carry no meaning beyond "this is how the object is now".
 
-The state of the kind is a type (`availability`), and `told` is called whenever it changes. An interruption
+The state of the kind is a type (`availability`), and `notify` is called whenever it changes. An interruption
 leaves a store that was complete `Synced` for `STALE` seconds: every write carries the version that was read.
 
 Times: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer. A missing right or
@@ -123,7 +123,7 @@ class Reflector(Generic[V]):
         field_selector: str = "",
         transform: Callable[[V], V] | None = None,
         on_undecodable: Callable[[Key, str], None] | None = None,
-        told: Callable[[], None] | None = None,
+        notify: Callable[[], None] | None = None,
         metrics: ReflectorMetrics | None = None,
         random: Random | None = None,
     ) -> None:
@@ -136,7 +136,7 @@ class Reflector(Generic[V]):
         self._read_view = msgspec.json.Decoder(view_type).decode
         self._transform = transform
         self._on_undecodable = on_undecodable
-        self._told = told
+        self._notify = notify
         self._trouble: Unavailable | None = None
         self._troubled_since = 0.0
         self._metrics = metrics
@@ -231,8 +231,8 @@ class Reflector(Generic[V]):
         self._tell_after(before)
 
     def _tell_after(self, before: Availability) -> None:
-        if self._told and type(before) is not type(self.availability):
-            self._told()
+        if self._notify and type(before) is not type(self.availability):
+            self._notify()
 
     async def _list(self) -> None:
         if self._metrics:

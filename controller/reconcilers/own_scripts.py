@@ -24,10 +24,10 @@ class _Watch:
     """One ConfigMap."""
 
     def __init__(
-        self, client: Watchable, key: Key, told: Callable[[Key], None], random: Random
+        self, client: Watchable, key: Key, notify: Callable[[Key], None], random: Random
     ) -> None:
         self.store: Store[ConfigMap] = Store()
-        self.store.subscribe(lambda old, new: told(key))
+        self.store.subscribe(lambda old, new: notify(key))
         self.reflector = Reflector(
             client,
             CONFIG_MAPS,
@@ -35,7 +35,7 @@ class _Watch:
             ConfigMap,
             namespace=key.namespace,
             field_selector=f"metadata.name={key.name}",
-            told=lambda: told(key),
+            notify=lambda: notify(key),
             random=random,
         )
         self.run = self.reflector.run

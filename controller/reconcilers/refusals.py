@@ -42,11 +42,11 @@ class RefusalWaits:
             return None
         if refusal.retry_after is None:
             return None
-        said = (generation, refusal.reason, refusal.object)
+        obstacle = (generation, refusal.reason, refusal.object)
         before, wait = self._waits.get(key, (None, None))
-        if wait is None or before != said:
+        if wait is None or before != obstacle:
             wait = Backoff(SHORTEST, LONGEST, self._random)
-            self._waits[key] = (said, wait)
+            self._waits[key] = (obstacle, wait)
         return wait.next()
 
     def forget(self, key: Key) -> None:

@@ -166,7 +166,9 @@ class ScriptChecks:
                 if key in self._states:
                     states[key] = self._states[key]
         current = {(key, _digest(text)) for key, text in data.items()}
-        self._compiled = {asked: said for asked, said in self._compiled.items() if asked in current}
+        self._compiled = {
+            asked: result for asked, result in self._compiled.items() if asked in current
+        }
         if found is not None:
             self._tell_changes(found.metadata, states)
         self._states = states

@@ -48,7 +48,7 @@ class Sources:
         self._turned = turned
         self._filled: Callable[[], None] | None = None
         self._metrics = metrics
-        self._told = asyncio.Event()
+        self._changed = asyncio.Event()
         self._settled = False
 
     def follow(self, every: Sequence[Watching]) -> None:
@@ -71,7 +71,7 @@ class Sources:
 
     def tell(self) -> None:
         """The state of one of the caches has changed."""
-        self._told.set()
+        self._changed.set()
         self._count()
         if self._filled is not None and self._known():
             self._filled()
@@ -82,8 +82,8 @@ class Sources:
     async def settled(self) -> None:
         """Return when passes may begin."""
         while not self._known():
-            self._told.clear()
-            await self._told.wait()
+            self._changed.clear()
+            await self._changed.wait()
         self._settled = True
 
     def _known(self) -> bool:

@@ -147,7 +147,7 @@ class TrafficRoutingReconciler:
         routes_for: Callable[[Key], Routes],
         ledger: WriteLedger,
         clock: Clock,
-        told: EventSink,
+        events: EventSink,
         metrics: DriftMetrics,
         random: Random,
         rights: RightsAwaited,
@@ -161,7 +161,7 @@ class TrafficRoutingReconciler:
         self._routes_for = routes_for
         self._ledger = ledger
         self._clock = clock
-        self._told = told
+        self._events = events
         self._metrics = metrics
 
     async def reconcile(self, key: Key) -> Result:
@@ -206,7 +206,7 @@ class TrafficRoutingReconciler:
         self._gone(key)
 
     def _tell(self, routing: TrafficRouting, note: Note) -> None:
-        self._told(routing, note)
+        self._events(routing, note)
         if note.reason in _DRIFT:
             self._metrics.drifted(_DRIFT[note.reason])
 

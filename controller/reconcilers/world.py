@@ -382,8 +382,8 @@ class World:
 
     def _not_watched(self, reference: Reference, subject: str) -> RouteUnreadable:
         if (reference.api_version, reference.kind) == SECRET:
-            said = "a Secret leads no traffic and is never read: correct the reference"
-            return RouteUnreadable(SCRIPT_NOT_FOUND, f"{subject}: {said}")
+            text = "a Secret leads no traffic and is never read: correct the reference"
+            return RouteUnreadable(SCRIPT_NOT_FOUND, f"{subject}: {text}")
         return RouteUnreadable(SCRIPT_NOT_FOUND, f"{subject}: {self._missing(reference)}")
 
     def _seen_routes(
@@ -415,8 +415,8 @@ class World:
             kind = (first.api_version, first.kind)
             items = self._kinds.made_for(kind, namespace, uid)
             for item in items if isinstance(items, tuple) else ():
-                said = place_of_companion(item.metadata)
-                place = said if said in places else place_of(first)
+                named = place_of_companion(item.metadata)
+                place = named if named in places else place_of(first)
                 found[place] = (*found.get(place, ()), item)
         return found
 
@@ -438,8 +438,8 @@ class World:
             case RawObject():
                 return self._routes.see(rollout, reference, found, raw_companions)
             case unknown:
-                said = unreadable(unknown.message, name_of(reference, rollout.namespace))
-                return RouteUnreadable(unknown.reason, said, unknown)
+                text = unreadable(unknown.message, name_of(reference, rollout.namespace))
+                return RouteUnreadable(unknown.reason, text, unknown)
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:

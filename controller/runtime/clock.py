@@ -45,26 +45,26 @@ class SystemClock:
     ) -> None:
         """`wall` is the date in seconds since 1970, `steady` counts seconds that nobody can set."""
         self._wall, self._steady = wall, steady
-        self._said, self._at = wall(), steady()
-        self._told = False
+        self._shown, self._at = wall(), steady()
+        self._warned = False
 
     def now(self) -> datetime:
         """The date, aware, in UTC."""
         at = self._steady()
         passed = at - self._at
-        off = self._wall() - (self._said + passed)
-        self._tell(off)
+        off = self._wall() - (self._shown + passed)
+        self._warn(off)
         most = MADE_UP * passed
-        self._said += passed + min(most, max(-most, off))
+        self._shown += passed + min(most, max(-most, off))
         self._at = at
-        return datetime.fromtimestamp(self._said, UTC)
+        return datetime.fromtimestamp(self._shown, UTC)
 
     def monotonic(self) -> float:
         """Seconds on the same scale as the event loop's `time()`."""
         return time.monotonic()
 
-    def _tell(self, off: float) -> None:
+    def _warn(self, off: float) -> None:
         jumped = abs(off) >= JUMP_SECONDS
-        if jumped and not self._told:
+        if jumped and not self._warned:
             _log.warning("the clock jumped: timers go on", extra={"seconds": round(off)})
-        self._told = jumped
+        self._warned = jumped

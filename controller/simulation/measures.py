@@ -22,11 +22,11 @@ class SimulatedMeasures:
     def __init__(
         self,
         now: Callable[[], datetime],
-        told: Callable[[Key], None],
+        answered: Callable[[Key], None],
     ) -> None:
-        """`told` is called with the key of a Rollout when an answer came."""
+        """`answered` is called with the key of a Rollout when an answer came."""
         self._now = now
-        self._told = told
+        self._answered = answered
         self.series: dict[str, Sequence[float]] = {}
         self._read: dict[str, int] = {}
         self._answers: dict[tuple[Key, str, str], Answer] = {}
@@ -49,7 +49,7 @@ class SimulatedMeasures:
             query=prometheus.query if prometheus is not None else "",
         )
         self._answers[place] = Answer(asked.gate, name, asked.number, measured)
-        self._told(key)
+        self._answered(key)
 
     def answers(self, key: Key) -> tuple[Answer, ...]:
         """The answers for the gates of a Rollout."""

@@ -290,7 +290,7 @@ class Passes:
             routes_for=self._routes(scripts, runner, ledger),
             ledger=ledger,
             clock=self,
-            told=lambda routing, note: None,
+            events=lambda routing, note: None,
             random=Random(1),
             rights=_NoRightsAwaited(),
             metrics=_NoMetrics(),

@@ -68,7 +68,7 @@ class HealthServer:
         self._metrics_address = parse_address(metrics_address)
         self._page = page
         self._ready: dict[str, Check] = {}
-        self._told: dict[str, Check] = {}
+        self._notes: dict[str, Check] = {}
         self.ports: dict[str, int] = {}
         self.listening = asyncio.Event()
 
@@ -78,7 +78,7 @@ class HealthServer:
 
     def add_note(self, name: str, check: Check) -> None:
         """Show the text of `check` in `/readyz?verbose`; readiness does not depend on it."""
-        self._told[name] = check
+        self._notes[name] = check
 
     async def run(self) -> None:
         """Listen, then wait to be cancelled."""
@@ -112,7 +112,7 @@ class HealthServer:
         return _answer({})
 
     async def _readyz(self, request: web.Request) -> web.Response:
-        return _answer(self._ready, self._told if "verbose" in request.query else {})
+        return _answer(self._ready, self._notes if "verbose" in request.query else {})
 
 
 def page_handler(page: MetricsPage) -> "Handler":

@@ -226,7 +226,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.reconcilers.refusals",
         (
             "what is refused is tried again as soon each time",
-            "        if wait is None or before != said:\n",
+            "        if wait is None or before != obstacle:\n",
             "        if wait is None or before:\n",
             "component/reconcilers/test_rollout_passes.py::test_a_repeated_refusal_is_retried_later_each_time_and_never_after_ten_seconds",
         ),

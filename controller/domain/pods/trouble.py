@@ -59,14 +59,14 @@ def _lasts_longest(trouble: Trouble) -> tuple[float, str]:
 
 def _of_pod(pod: Pod) -> Trouble | None:
     name, status = pod.metadata.name, pod.status
-    said = {condition.type: condition for condition in status.conditions}
-    unready = said.get("Ready")
+    by_type = {condition.type: condition for condition in status.conditions}
+    unready = by_type.get("Ready")
     since = unready.last_transition_time if unready is not None else None
     if status.phase == "Failed":
         return Trouble(
             status.reason or "PodFailed", status.message or "the pod has failed", since, name
         )
-    placed = said.get("PodScheduled")
+    placed = by_type.get("PodScheduled")
     if placed is not None and placed.status == "False":
         text = placed.message or "no node takes it"
         return Trouble(placed.reason or "Unschedulable", text, placed.last_transition_time, name)

@@ -57,7 +57,7 @@ async def test_nothing_is_remembered_of_a_traffic_routing_that_is_gone() -> None
         routes_for=no_routes,
         ledger=WriteLedger(),
         clock=clock,
-        told=lambda routing, note: None,
+        events=lambda routing, note: None,
         metrics=remembered,
         random=Random(1),
         rights=remembered,
