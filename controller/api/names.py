@@ -66,7 +66,7 @@ SIDE_BY_SIDE = "moonshift.dev/allow-side-by-side"
 """Annotation on a workload of strategy Recreate: `true` lets two versions run at once."""
 
 CANARY_DEPLOYMENT = f"{GROUP}/canary-deployment"
-"""Label on the extra Deployment of canary style: name of the stable one."""
+"""Label on the extra Deployment of canary style: name of the stable one, shortened if a label is too short for it."""
 ROLLOUT_UID = "moonshift.dev/rollout-uid"
 """Label on objects made for a Rollout (instead of an ownerReference, which foreground deletion would follow); on the
 canary Service an annotation, so that its labels are the stable one's."""

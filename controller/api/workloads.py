@@ -26,6 +26,17 @@ def safe_hash(data: bytes, length: int = 10) -> str:
     return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:length])
 
 
+MAX_LABEL = 63
+"""Characters of a label's value."""
+
+
+def label_value(name: str) -> str:
+    """An object's name as the value of a label: the name itself, or its beginning and a hash if it is too long."""
+    if len(name) <= MAX_LABEL:
+        return name
+    return f"{name[: MAX_LABEL - 11].rstrip('.-')}-{safe_hash(name.encode())}"
+
+
 def _meaningful(value: object) -> object:
     """`value` without nulls and empty containers, recursively: the API server treats both as absent."""
     if isinstance(value, dict):

@@ -25,7 +25,7 @@ from controller.api.history import (
 )
 from controller.api.meta import ObjectMeta
 from controller.api.rollout import Approval, MoonshiftStatus, Rollout, Step, StepVisit
-from controller.api.workloads import Pod, safe_hash
+from controller.api.workloads import Pod, label_value, safe_hash
 from controller.domain.decision import Value
 from controller.domain.observation import RoutePresent, RouteSeen
 
@@ -68,7 +68,7 @@ def history_of(release: Release) -> RolloutHistory:
             namespace=release.rollout.metadata.namespace,
             labels={
                 names.ROLLOUT_ID: release.rollout_id,
-                HISTORY_ROLLOUT_NAME: release.rollout.metadata.name,
+                HISTORY_ROLLOUT_NAME: label_value(release.rollout.metadata.name),
             },
         ),
         spec=_spec(release),
@@ -80,7 +80,7 @@ def history_name(release: Release) -> str:
     """`<rollout>-xxxxxx`: one for each release, and for each start of the same release."""
     began = release.ours.started_at
     of = [release.rollout.metadata.uid, release.ours.release, release.revision, str(began)]
-    return f"{release.rollout.metadata.name[:240]}-{safe_hash(msgspec.json.encode(of), 6)}"
+    return f"{release.rollout.metadata.name[:240].rstrip('.-')}-{safe_hash(msgspec.json.encode(of), 6)}"
 
 
 def _spec(release: Release) -> HistorySpec:

@@ -13,6 +13,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import KindName
+from controller.api.workloads import label_value
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import Unclaimed
@@ -58,7 +59,7 @@ def _extra_deployments(caches: Caches, rollout: Rollout) -> Iterable[Unclaimed]:
     ref = rollout.spec.workload_ref
     if (ref.group, ref.kind) != (DEPLOYMENT.group, DEPLOYMENT.kind):
         return
-    beside = str(Key(rollout.metadata.namespace, ref.name))
+    beside = str(Key(rollout.metadata.namespace, label_value(ref.name)))
     for found in caches.deployments.index(CANARY_OF, beside):
         meta = found.metadata
         if not meta.deleting and _has_lost_its_rollout(

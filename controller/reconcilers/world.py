@@ -18,7 +18,7 @@ from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
-from controller.api.workloads import Deployment, ReplicaSet
+from controller.api.workloads import Deployment, ReplicaSet, label_value
 from controller.domain.availability import Availability, Loading, NotServed, Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import (
@@ -295,7 +295,8 @@ class World:
 
     def _originals_canaries(self, rollout: Rollout) -> tuple[WorkloadSeen, ...]:
         """Extra Deployments beside the workload that are not ours yet."""
-        beside = str(Key(rollout.metadata.namespace, rollout.spec.workload_ref.name))
+        named = label_value(rollout.spec.workload_ref.name)
+        beside = str(Key(rollout.metadata.namespace, named))
         return tuple(
             self._deployment(extra)
             for extra in self._caches.deployments.index(CANARY_OF, beside)

@@ -11,6 +11,7 @@ import msgspec
 from rich.text import Text
 
 from controller.api.history import HISTORY_ROLLOUT_NAME, HistoryStep, RolloutHistory
+from controller.api.workloads import label_value
 from controller.cli.durations import span
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
@@ -138,7 +139,7 @@ def _people(names: Iterable[str]) -> str:
 
 async def _records(session: Session, name: str) -> list[RolloutHistory]:
     found: list[RolloutHistory] = []
-    selector = f"{HISTORY_ROLLOUT_NAME}={name}"
+    selector = f"{HISTORY_ROLLOUT_NAME}={label_value(name)}"
     try:
         async for page in session.client.list_pages(ROLLOUT_HISTORIES, session.namespace, selector):
             items = read_page(page).items or ()

@@ -12,13 +12,19 @@ import msgspec
 
 from controller.api import names
 from controller.api.rollout import OwnersValues, PatchMetadata
-from controller.api.workloads import Deployment, ReplicaSet, safe_hash, template_hash
+from controller.api.workloads import (
+    Deployment,
+    ReplicaSet,
+    label_value,
+    safe_hash,
+    template_hash,
+)
 
 
 def canary_name(stable: Deployment, made_from: str, rollout_uid: str) -> str:
     """`<workload>-xxxxx`, the same for the same release, never longer than a name may be."""
     suffix = safe_hash(f"{rollout_uid}/{stable.metadata.uid}/{made_from}".encode(), 5)
-    return f"{stable.metadata.name[:57]}-{suffix}"
+    return f"{stable.metadata.name[:57].rstrip('.-')}-{suffix}"
 
 
 def canary_deployment(
@@ -49,7 +55,10 @@ def canary_deployment(
         spec["progressDeadlineSeconds"] = owners.progress_deadline_seconds
     if stable.spec.revision_history_limit is not None:
         spec["revisionHistoryLimit"] = stable.spec.revision_history_limit
-    labels = {names.CANARY_DEPLOYMENT: stable.metadata.name, names.ROLLOUT_UID: rollout_uid}
+    labels = {
+        names.CANARY_DEPLOYMENT: label_value(stable.metadata.name),
+        names.ROLLOUT_UID: rollout_uid,
+    }
     identity = {"name": name, "namespace": stable.metadata.namespace, "labels": labels}
     body = {
         "apiVersion": "apps/v1",

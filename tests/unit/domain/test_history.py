@@ -2,7 +2,7 @@
 
 import msgspec
 
-from controller.api.history import ObjectRecord
+from controller.api.history import HISTORY_ROLLOUT_NAME, ObjectRecord
 from controller.api.rollout import MoonshiftStatus
 from controller.domain.decision import OwnScript, Reference
 from controller.domain.history import Outcome, Release, history_of
@@ -45,6 +45,15 @@ def test_the_first_ingress_and_http_route_stand_where_clients_of_the_original_lo
     assert [entry.name for entry in shown.objects] == ["web", "api", "route", "other", "gone"]
     assert shown.objects[1].data is msgspec.UNSET
     assert shown.objects[4].data is msgspec.UNSET
+
+
+def test_the_record_of_a_rollout_with_a_long_name_has_a_valid_name_and_label() -> None:
+    release = record()
+    meta = msgspec.structs.replace(release.rollout.metadata, name=f"{'x' * 239}.{'y' * 10}")
+    rollout = msgspec.structs.replace(release.rollout, metadata=meta)
+    told = history_of(msgspec.structs.replace(release, rollout=rollout)).metadata
+    assert ".-" not in told.name
+    assert len(told.labels[HISTORY_ROLLOUT_NAME]) <= 63
 
 
 def test_an_object_of_a_namespaces_script_is_named_and_not_shown() -> None:

@@ -1,5 +1,7 @@
 """Reading a Deployment under a release, and the extra Deployment made from it."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -14,7 +16,13 @@ from controller.api.names import (
     WORKLOAD_TYPE,
 )
 from controller.api.rollout import OwnersValues, PatchMetadata
-from controller.api.workloads import DeploymentMeta, ReplicaSet, template_hash
+from controller.api.workloads import (
+    Deployment,
+    DeploymentMeta,
+    ReplicaSet,
+    label_value,
+    template_hash,
+)
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.deployment import (
     admission_paused,
@@ -142,10 +150,24 @@ def test_the_extra_deployments_name_follows_from_the_release() -> None:
     stable = make_deployment()
     assert canary_name(stable, "t", "u") == canary_name(stable, "t", "u")
     assert canary_name(stable, "t", "u") != canary_name(stable, "t2", "u")
-    long = msgspec.structs.replace(
-        stable, metadata=msgspec.structs.replace(stable.metadata, name="x" * 63)
+    assert len(canary_name(named("x" * 63), "t", "u")) <= 63
+
+
+def named(name: str) -> Deployment:
+    stable = make_deployment()
+    return msgspec.structs.replace(
+        stable, metadata=msgspec.structs.replace(stable.metadata, name=name)
     )
-    assert len(canary_name(long, "t", "u")) <= 63
+
+
+@pytest.mark.parametrize("name", ["x" * 63, "x" * 64, f"{'x' * 56}.{'y' * 60}", "a." * 126 + "b"])
+def test_names_and_labels_of_the_extra_deployment_are_valid_for_a_name_of_any_length(
+    name: str,
+) -> None:
+    part = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+    assert re.fullmatch(rf"(?=.{{1,63}}$){part}(\.{part})*", canary_name(named(name), "t", "u"))
+    assert re.fullmatch(r"(?=.{1,63}$)[a-z0-9]([-.a-z0-9]*[a-z0-9])?", label_value(name))
+    assert label_value(name) != label_value(f"{name}c")
 
 
 def test_the_extra_deployment_keeps_as_much_history_as_its_owner_does() -> None:
