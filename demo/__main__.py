@@ -46,7 +46,7 @@ class DemoOptions:
     keep: bool = False
     sabotage: str = ""
     kubeconfig: Path | None = None
-    """Of a cluster that is there, with Moonshift on it."""
+    """Of an existing cluster that has Moonshift."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -66,7 +66,7 @@ class DemoOptions:
 @click.option(
     ELSEWHERE,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Play on a cluster that is there and has Moonshift, in a namespace of its own.",
+    help="Play on an existing cluster that has Moonshift, in a new namespace.",
 )
 @click.option("--sabotage", type=click.Choice(["restore"]), default=None, hidden=True)
 def main(
@@ -134,7 +134,7 @@ async def play(options: DemoOptions) -> bool:
 
 
 async def play_elsewhere(options: DemoOptions, kubeconfig: Path) -> bool:
-    """Play the whole demo on a cluster that is there; say whether every check held."""
+    """Play the whole demo on an existing cluster; say whether every check held."""
     screen = Screen(Console(), time.monotonic())
     screen.scene("A cluster that is there", f"Moonshift is on it; the story plays in {NAMESPACE}.")
     options.folder.mkdir(parents=True, exist_ok=True)

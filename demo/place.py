@@ -6,7 +6,7 @@ Invariant: it is known from the command line alone, before anything is asked of 
 import sys
 
 ELSEWHERE = "--kubeconfig"
-"""The option that names a cluster that is there."""
+"""The option that names an existing cluster."""
 
 
 def namespace(arguments: list[str]) -> str:

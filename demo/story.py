@@ -35,7 +35,7 @@ Arrived = Callable[[State], bool]
 
 
 class Story:
-    """One telling; `onlooker` may read and nothing else."""
+    """One run of the story; `onlooker` may only read."""
 
     def __init__(
         self, screen: Screen, recorder: Recorder, onlooker: ApiClient, commands: Commands

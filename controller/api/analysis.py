@@ -21,7 +21,7 @@ class NoData(StrEnum):
     """The meaning of a measurement without a value."""
 
     HOLD = "hold"
-    """Nothing: it is taken again, and the gate waits."""
+    """It does not count: it is repeated, and the gate waits."""
     PASS = "pass"
     FAIL = "fail"
 
@@ -41,11 +41,11 @@ class OnInconclusive(StrEnum):
     FAIL = "fail"
 
 
-# --- what is asked ------------------------------------------------------------------------------
+# --- the questions ------------------------------------------------------------------------------
 
 
 class Bounds(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Values from `min` to `max`, both included; one that is left out does not bound."""
+    """Values from `min` to `max`, both included; a limit that is left out is no limit."""
 
     min: float | None = None
     max: float | None = None
@@ -165,7 +165,7 @@ class ArgumentSource(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     annotation: str = ""
     """An annotation of the workload."""
     secret: SecretKey | None = None
-    """A Secret; its value is in the request that is sent alone, never in a status."""
+    """A Secret; its value is only in the request that is sent, never in a status."""
 
 
 class Argument(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -210,7 +210,7 @@ class AnalysisTemplate(msgspec.Struct, frozen=True, rename="camel"):
     spec: AnalysisTemplateSpec = AnalysisTemplateSpec()
 
 
-# --- what was found -----------------------------------------------------------------------------
+# --- the results --------------------------------------------------------------------------------
 
 
 class Verdict(StrEnum):
@@ -243,7 +243,7 @@ class ReadingSeen(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How one metric of a gate stands: counts of its measurements, and the last of them."""
+    """The state of one metric of a gate: counts of its measurements, and the last of them."""
 
     name: str = ""
     verdict: str = Verdict.RUNNING
@@ -252,7 +252,7 @@ class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     query: str = ""
     """As it was sent for the new revision."""
     taken: int = 0
-    """Measurements that were taken in all, which also numbers the next one."""
+    """The number of all measurements so far, which also numbers the next one."""
     good: int = 0
     bad: int = 0
     unclear: int = 0
@@ -265,7 +265,7 @@ class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
 
 class AnalysisRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How one gate stands; `step` is 0 for the background gate."""
+    """The state of one gate; `step` is 0 for the background gate."""
 
     step: int = 0
     started_at: datetime | None = None

@@ -1,10 +1,10 @@
-"""Will a gateway take this regular expression: asked before a release stops because of it.
+"""Checks whether a gateway accepts a regular expression, before a release stops because of it.
 
 Two answers, because gateways speak two dialects: RE2 (Envoy, Istio, the Gateway API's implementations on Envoy; Go's
-regexp, hence Traefik, is the same language) and PCRE (NGINX, APISIX, Kong). An expression that neither
-compiles is an error; one that only PCRE compiles is reported as such. Invariant: an expression that one of them
-compiles is never called an error. RE2 is not at hand here: the
-words that Python does not know are put into its own before it compiles.
+regexp, hence Traefik, is the same language) and PCRE (NGINX, APISIX, Kong). An expression that neither compiles is an
+error; one that only PCRE compiles is reported as such. Invariant: an expression that one of them compiles is never
+called an error. RE2 is not available here: syntax that Python does not know is translated into Python's before it is
+compiled.
 """
 
 import re

@@ -331,7 +331,7 @@ class TrackedConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     stable: ConfigPair | None = None
     update: ConfigPair | None = None
-    """Of the revision being released, or being gone back from."""
+    """Of the revision that is released, or that a rollback leaves."""
     unrestored: str = ""
     """Why the content was not restored when the stable revision came back."""
 
@@ -340,7 +340,7 @@ class EmptySide(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """One side of the traffic, the old or the new revision behind one Service, that has no ready endpoint."""
 
     since: datetime | None = None
-    """When that was first seen, while the other side had some."""
+    """The time at which that was first seen, while the other side had a ready endpoint."""
     led_away: str = ""
     """The way in which its share was given to the other side: `service` (un-pinned) or `routes`; empty: not yet."""
     ready_again: datetime | None = None
@@ -365,7 +365,7 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     step_plan: str = ""
     """The `Step.identity` of the present step, as it was planned when the step began."""
     step_replicas: IntOrPercent | None = None
-    """How many pods it asked for then: an edited plan is searched for as many."""
+    """The number of pods that the step asked for then: an edited plan is searched for this number."""
     jump: int = 0
     """The step to go to (`moonshift jump`), put there by the CLI and consumed by the controller."""
     template: str = ""
@@ -375,12 +375,12 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     goal_since: datetime | None = None
     """Since when it ends for that reason."""
     held_up_since: datetime | None = None
-    """Since when only people can help, in a state that a deadline counts in."""
+    """The time since which only people can help, in a state in which a deadline counts."""
     worked_since: datetime | None = None
-    """From when a deadline counts, where people held the work up after it began."""
+    """The time from which a deadline counts, if people delayed the work after it began."""
     workload_uid: str = ""
     template_of: str = ""
-    """UID of the workload that `template` is of, if there was no release of it yet."""
+    """UID of the workload that has `template`, if there was no release of it yet."""
     stable_template: str = ""
     """Hash of the template that ran before."""
     kept_template: str = ""
@@ -416,7 +416,7 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """An exact approval (`moonshift approve --step`), put there by the CLI and consumed by the controller."""
     approvals: tuple[Approval, ...] = ()
     visits: tuple[StepVisit, ...] = ()
-    """The steps of this release in the order they were come to."""
+    """The steps of this release in the order in which it reached them."""
     analyses: tuple[AnalysisRun, ...] = ()
     """The gate of the present step, and the background gate (step 0)."""
     started_at: datetime | None = None

@@ -1,6 +1,6 @@
 """Making and reading keys and certificates: ECDSA P-256, PEM.
 
-Invariant: pure functions of their arguments but for fresh keys and serial numbers; time is passed in. Keys of other
+Invariant: pure functions of their arguments, except for fresh keys and serial numbers; time is passed in. Keys of other
 makes (the original's are RSA) are read and used as they are.
 """
 

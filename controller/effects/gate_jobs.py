@@ -88,7 +88,7 @@ class GateJobs:
         return Ran(False, f"Job {name} failed: {end.why}")
 
     async def drop(self, key: Key, asked: Measure) -> None:
-        """Take away the Job of this measurement. Raises nothing."""
+        """Delete the Job of this measurement. Raises nothing."""
         name = jobs.job_name(key, asked)
         try:
             job = await self._read(key.namespace, name)

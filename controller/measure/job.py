@@ -24,5 +24,5 @@ class Jobs(Protocol):
         ...
 
     async def drop(self, key: Key, asked: Measure) -> None:
-        """Take away the Job of this measurement. Raises nothing."""
+        """Delete the Job of this measurement. Raises nothing."""
         ...

@@ -1,6 +1,6 @@
 """Time as a dependency.
 
-Invariant: whoever needs the date takes a `Clock`; whoever needs a delay asks the event loop. `now` is for
+Invariant: code that needs the date takes a `Clock`; code that needs a delay asks the event loop. `now` is for
 values that people and other processes read and for timers that outlive a process, `monotonic` for durations. A machine
 whose clock is set forward or back moves neither at once: no pause ends because somebody corrected the time.
 """
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 MADE_UP = 0.05
-"""How much faster or slower than time `now` goes while it makes up for a jump: an hour takes twenty."""
+"""The part by which `now` runs faster or slower than time while it corrects a jump: an hour is corrected in twenty."""
 JUMP_SECONDS = 60.0
 """The smallest difference that is reported as a jump."""
 

@@ -31,7 +31,7 @@ class Result(msgspec.Struct, frozen=True):
 
     wake_after: float | None = None
     answered: bool = True
-    """It has looked; False if it cannot yet, so that a key that was urgent is so the next time, too."""
+    """Whether the pass could answer a request of a person; if not, an urgent key stays urgent."""
 
 
 class ReconcileMetrics(Protocol):
@@ -121,7 +121,7 @@ class Worker(Generic[K]):
                 self._queue.done(key, answered=answered)
 
     async def _handle(self, key: K) -> bool:
-        """One reconcile; whether it answered who asked for it."""
+        """One reconcile; return whether it answered the request of a person."""
         loop = asyncio.get_running_loop()
         started, answered = loop.time(), False
         try:

@@ -37,7 +37,7 @@ class QueueMetrics(Protocol):
         ...
 
     def queue_waited(self, queue: str, seconds: float) -> None:
-        """A worker took a key that had been ready for so long."""
+        """A worker took a key that had been ready for `seconds`."""
         ...
 
     def queue_worked(self, queue: str, seconds: float) -> None:
@@ -69,7 +69,7 @@ class WorkQueue(Generic[K]):
         metrics: QueueMetrics | None = None,
         admits: Callable[[K], bool] = lambda _: True,
     ) -> None:
-        """Keys that `admits` does not name are nobody's work here, and are not taken."""
+        """Keys that `admits` does not name are not taken: they are not the work of this process."""
         self.name = name
         self._admits = admits
         self._quiet: list[asyncio.Future[None]] = []

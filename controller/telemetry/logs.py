@@ -67,7 +67,7 @@ class NoHttp(logging.Filter):
     """Everybody who reaches a port can send bytes that are not HTTP: log a line, not an error with a stack."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let everything through, such a record as information."""
+        """Let every record through; change the level of such a record to information."""
         kind = record.exc_info[0] if record.exc_info else None
         if kind is not None and kind.__module__ == _NO_HTTP:
             record.levelno, record.levelname = logging.INFO, "INFO"

@@ -178,7 +178,7 @@ class Metrics(StandardMetrics):
         self._script_seconds.observe(seconds, tracing.exemplar())
 
     def configured_scripts(self, state: str, count: int) -> None:
-        """So many keys of the ConfigMap of scripts are usable, unusable or shadowed."""
+        """Set the numbers of keys of the ConfigMap of scripts that are usable, unusable or shadowed."""
         self._configured_scripts.labels(state).set(count)
 
     def drifted(self, action: str) -> None:

@@ -105,7 +105,7 @@ class StandardMetrics:
         self._depth.labels(queue).set(ready)
 
     def queue_waited(self, queue: str, seconds: float) -> None:
-        """A worker took a key that had been ready for so long."""
+        """A worker took a key that had been ready for `seconds`."""
         self._waited.labels(queue).observe(seconds)
 
     def queue_worked(self, queue: str, seconds: float) -> None:
@@ -134,7 +134,7 @@ class StandardMetrics:
         self._request_seconds.labels(method, host).observe(seconds, tracing.exemplar())
 
     def shards(self, count: int) -> None:
-        """So many parts are the namespaces divided into."""
+        """Set the number of parts that the namespaces are divided into."""
         self._shards.set(count)
 
     def leading(self, name: str, leads: bool) -> None:

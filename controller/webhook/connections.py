@@ -32,7 +32,9 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
     most: int = 160
     per_address: int = 64
     idle_seconds: float = 1.0
-    """From when on an idle connection makes room: a client that has just come is about to ask."""
+    """The idle time after which a connection may be closed to make room: a client that has just connected is about to
+    ask.
+    """
     waiting: int = 512
     """Clients that wait for a place, all together."""
     waiting_seconds: float = 8.0
@@ -42,7 +44,7 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
     handshake_seconds: float = 5.0
     head_seconds: float = 10.0
     pause_seconds: float = 0.1
-    """After an accept that failed: no more files, no more memory."""
+    """The wait after a failed accept: the process has no more files, or no more memory."""
 
 
 class Connection(asyncio.Protocol):
@@ -202,7 +204,7 @@ class Acceptor:
             raise
 
     def _has_room(self, address: str) -> bool:
-        """Whether one more may come in; an idle one goes for it."""
+        """Whether one more connection may be accepted; an idle one is closed for it."""
         if self._per_address[address] >= self.limits.per_address:
             return self._sent_away(lambda one: one.address == address)
         return len(self._inside) < self.limits.most or self._sent_away(lambda one: True)

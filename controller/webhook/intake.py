@@ -22,7 +22,7 @@ class BodyLimits(msgspec.Struct, frozen=True):
     """The memory for request bodies."""
 
     small: int = 256 << 10
-    """Bytes of a small body; nearly every honest one is."""
+    """The most bytes of a small body; nearly every honest body is small."""
     small_bytes: int = 16 << 20
     large_bytes: int = 20 << 20
     large_at_work: int = 2

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Offload:
-    """One thread, and a line before it; the line is as long as the intake lets it be."""
+    """One thread, and a queue before it; the intake limits the length of the queue."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="webhook")

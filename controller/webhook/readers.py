@@ -1,8 +1,8 @@
 """The objects that admission reads: Rollouts and ReplicaSets, from filled caches, until then from the API server.
 
-Invariant: an unfilled cache is never taken for an empty cluster. Live reads are bounded, because a forged review
-makes us read: beyond the bound a filled cache answers, which is milliseconds behind. So it does where the API server
-takes long: the list of a namespace of a thousand Rollouts took 5 s under load, and their admission failed.
+Invariant: an unfilled cache is never taken for an empty cluster. Live reads are bounded, because a forged review makes
+us read: beyond the bound a filled cache answers, which is milliseconds behind. It also answers if the API server takes
+long: the list of a namespace of a thousand Rollouts took 5 s under load, and their admission failed.
 """
 
 import asyncio

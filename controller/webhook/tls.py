@@ -16,7 +16,7 @@ from cryptography import x509
 log = logging.getLogger(__name__)
 
 Loaded = Callable[[datetime], None]
-"""Hears until when the certificate holds that was loaded."""
+"""Gets the end of validity of each certificate that was loaded."""
 CERTIFICATE, KEY = "tls.crt", "tls.key"
 
 
@@ -59,7 +59,7 @@ class ServingTls:
         return tuple(file.stat().st_mtime_ns for file in files)
 
     def reload(self) -> bool:
-        """Load the files again if they changed; answers whether a new pair is in use."""
+        """Load the files again if they changed; return whether a new pair is in use."""
         try:
             if self._stamp() == self._seen:
                 return False

@@ -35,7 +35,7 @@ class WaitingRoom(Generic[C]):
         return sum(len(queue) for queue in self._queues.values())
 
     def enter(self, address: str, client: C, now: float) -> None:
-        """One more; one too many costs the address with the most its newest."""
+        """Add a client; if there are too many, close the newest one of the address with the most clients."""
         self._queues.setdefault(address, deque()).append((now, client))
         if len(self) > self._most:
             longest = max(self._queues, key=lambda one: (len(self._queues[one]), one == address))
@@ -58,7 +58,7 @@ class WaitingRoom(Generic[C]):
         return sorted(self._queues, key=lambda one: places.get(one, 0))
 
     def expire(self, now: float) -> int:
-        """Close the clients that have waited too long; answers their number."""
+        """Close the clients that have waited too long; return their number."""
         number = 0
         for address in tuple(self._queues):
             queue = self._queues[address]

@@ -43,7 +43,7 @@ class Release:
         await self._kubectl("wait", WAIT, "--for=condition=Available", f"deployment/{shop.NAME}")
         await self._kubectl("wait", WAIT, "--for=condition=Ready", f"rollout/{shop.NAME}")
         async with asyncio.timeout(ROUTED_SECONDS):
-            # Envoy hears of a route by itself; nothing tells when.
+            # Envoy receives a route by itself; no object shows when.
             while await self._ask() == LOST:  # noqa: ASYNC110 - bounded, at the start only
                 await asyncio.sleep(PAUSE_SECONDS)
 

@@ -24,7 +24,7 @@ ENGINE = re.compile(r"opt/moonshift/.*/lupa/lua51\.[^/]+\.so$")
 # Lua has no version in the file that can be read for 5.1; lupa has contained the last of its line since 2.0.
 ENGINE_VERSION = "5.1.5"
 NAMESPACE = uuid.UUID("5f0c8c0e-5d7f-4d36-8a2e-6d4c0b1f7a10")
-"""Of the serial numbers, which follow from the images."""
+"""The namespace of the serial numbers, which follow from the images."""
 
 
 def document(archive: Path, name: str, version: str) -> Json:

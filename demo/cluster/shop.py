@@ -30,7 +30,7 @@ def _deployment() -> dict[str, Any]:
         "image": f"{IMAGE}:{OLD}",
         "ports": [{"name": "http", "containerPort": 8080}],
         "readinessProbe": ready,
-        # The gateway hears of a pod's end a moment after the pod does.
+        # The gateway learns of a pod's end a moment after the pod.
         "lifecycle": {"preStop": {"sleep": {"seconds": 3}}},
     }
     return {

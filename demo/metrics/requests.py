@@ -1,7 +1,7 @@
 """Requests to the pods of the cluster, as the page of metrics counts them.
 
 Why it exists: the local cluster's pods run no program. Invariant: a revision is served while it has a ready pod, and
-its share of errors is that of its image; the product is told nothing of either.
+its share of errors is that of its image; the product does not get these figures from here.
 """
 
 from collections.abc import Mapping

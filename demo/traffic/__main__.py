@@ -48,7 +48,7 @@ LOG_LINES = 30
     "chosen",
     multiple=True,
     type=click.Choice(sorted({one.name for each in SCENARIOS.values() for one in each})),
-    help="What to release; may be repeated. Three of them if not said.",
+    help="What to release; may be repeated. By default, three of them.",
 )
 @click.option("--together", is_flag=True, help="All at the same time behind one gateway.")
 @click.option(

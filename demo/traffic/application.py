@@ -1,7 +1,7 @@
 """The objects of a scenario: Deployment, Service, route, Rollout.
 
 Invariant: pods take half a second to become ready, and answer for seconds once they are told to stop, as well-behaved
-ones do (how soon a gateway hears that a pod stops is Kubernetes' business; two seconds were too few on two busy
+ones do (Kubernetes decides how soon a gateway learns that a pod stops; two seconds were too few on two busy
 processors); the route names the stable Service only. It must not talk to a cluster.
 """
 

@@ -1,8 +1,8 @@
 """Plays one scenario: a person releases and approves while requests never stop.
 
-Why it exists: tests and the live show do the same. Invariant: the person acts as a user would; everything is waited for
-on recorded state and on what the gateway goes by, never on the clock; requests flow from before the release until after
-its end. It must not judge.
+Why it exists: tests and the live show do the same. Invariant: the person acts as a user would; every wait is for
+recorded state or for the gateway's own configuration, never for the clock; requests flow from before the release until
+after its end. It must not judge.
 """
 
 import asyncio

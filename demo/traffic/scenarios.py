@@ -123,7 +123,7 @@ THROUGH_TRAEFIK = (
 
 SCENARIOS = {
     Vendor.CONTOUR: (*THROUGH_GATEWAY_API, *THROUGH_CONTOUR),
-    # It looks at changes every two seconds; on two busy processors it heard of a pod's end after more than five.
+    # It looks at changes every two seconds; on two busy processors it learned of a pod's end after more than five.
     Vendor.TRAEFIK: tuple(
         replace(scenario, stopping=10) for scenario in (*THROUGH_GATEWAY_API, *THROUGH_TRAEFIK)
     ),

@@ -54,7 +54,7 @@ def _check_routing(entry: JsonObject, place: str) -> Findings:
 
 
 def _check_canary_service(entry: JsonObject, place: str) -> Findings:
-    """Heard before a release begins: the API server would refuse the copy after the first new pod."""
+    """Reported before a release begins: the API server would refuse the copy after the first new pod."""
     name = text(entry, "service") + CANARY_SUFFIX
     if len(name) <= MAX_SERVICE_NAME:
         return ()

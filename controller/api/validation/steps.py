@@ -65,7 +65,7 @@ def _check_traffic(step: JsonObject, place: str, lowest: int) -> Findings:
 
 
 def _percent_meant(written: object) -> str:
-    """The way out for who left the sign out, and the quotes with it."""
+    """The remedy for an author who left out the percent sign, and the quotes with it."""
     plain = str(written) if isinstance(written, str | int) else ""
     return f'; write "{plain}%" for a share' if plain.isdigit() and 0 < int(plain) <= 100 else ""
 

@@ -47,7 +47,7 @@ def _unknown_kind(spec: JsonObject) -> list[str]:
 
 
 def _idle_annotation(beta: JsonObject) -> list[str]:
-    """A rollback in batches that is asked for where it cannot be."""
+    """A rollback in batches is requested where it is not possible."""
     if text(beta, "metadata", "annotations", ROLLBACK_IN_BATCH) != "true":
         return []
     spec = child(beta, "spec")

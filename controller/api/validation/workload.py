@@ -22,7 +22,8 @@ def check_workload(spec: JsonObject, rules: Rules) -> Findings:
     if group_kind == ("apps", "ReplicaSet"):
         detail = "a ReplicaSet has no revisions; name the Deployment that owns it"
         return (FieldError(path, Fault.UNSUPPORTED, detail),)
-    # The groups of Kubernetes' own kinds have no dot, but for such as end in k8s.io; those of installed kinds have one.
+    # The groups of Kubernetes' own kinds have no dot, except those that end in k8s.io; groups of installed kinds have
+    # one.
     installed = "." in group and not rules.filter_workload_type
     if not installed and group_kind not in KNOWN_WORKLOADS:
         known = ", ".join(f"{kind}.{group}" for group, kind in sorted(KNOWN_WORKLOADS))

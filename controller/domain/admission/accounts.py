@@ -26,11 +26,11 @@ class PutToWork(msgspec.Struct, frozen=True):
 
 
 _Reference = tuple[str, str, bytes]
-"""The field, the account, and all that the reference says."""
+"""The field, the account, and the whole content of the reference."""
 
 
 def accounts_of_rollout(old: JsonObject | None, new: JsonObject) -> tuple[PutToWork, ...]:
-    """The accounts that this write of a Rollout (raw JSON of either version) puts to work."""
+    """The accounts that this write of a Rollout (raw JSON of either version) begins to use."""
     return _put_to_work(() if old is None else _of_rollout(old), _of_rollout(new))
 
 

@@ -36,7 +36,7 @@ class JobCondition(msgspec.Struct, frozen=True):
 
 
 class JobStatus(msgspec.Struct, frozen=True):
-    """As much of a Job's status as its end needs."""
+    """The fields of a Job's status that show its end."""
 
     conditions: tuple[JobCondition, ...] | None = ()
 

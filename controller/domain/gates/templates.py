@@ -1,6 +1,6 @@
 """Which gates a Rollout has, and which templates they name.
 
-Invariant: pure look-ups over the spec; whether a template exists is no question here.
+Invariant: pure look-ups over the spec; the existence of a template is not checked here.
 """
 
 from controller.api.analysis import Analysis, TemplateRef

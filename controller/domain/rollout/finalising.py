@@ -229,7 +229,7 @@ def _release_for_deletion(context: ReleaseContext, status: RolloutStatus) -> Sto
     """As `_release_control`, for a Rollout that is being deleted: its label is removed, too."""
     taken = marked_for(context.workload.object) not in (context.seen.rollout.metadata.name, "")
     held = _still_frozen(context) or _marked(context)
-    # An undo that no webhook heard takes our annotations off and leaves the label of the stable revision.
+    # An undo that no webhook saw removes our annotations and leaves the label of the stable revision.
     labelled = context.labelled or names.STABLE_REVISION in context.meta.labels
     if taken or not (held or labelled):
         return None

@@ -107,7 +107,7 @@ def lost_its_freeze(context: ReleaseContext) -> bool:
 
 
 def lost_its_record(context: ReleaseContext) -> bool:
-    """A Deployment that is still frozen has no record (an undo that no webhook heard drops it): its end could restore
+    """A Deployment that is still frozen has no record (an undo that no webhook saw drops it): its end could restore
     nothing, and would leave the freeze.
     """
     known = moonshift_status(context.seen.rollout.status).owners_record
