@@ -200,7 +200,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: viewers}]
 
 
 @pytest.mark.parametrize("how", ["kubeconfig", "flags"])
-async def test_a_viewer_may_not_approve_though_an_administrator_stands_behind(
+async def test_a_viewer_may_not_approve_through_an_administrator(
     cluster: Plane, tmp_path: Path, how: str
 ) -> None:
     name = f"seen-{how}"

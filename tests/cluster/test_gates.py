@@ -369,7 +369,7 @@ async def test_a_gate_that_cannot_be_is_refused_at_once(
             await client.create(path, whole)
 
 
-async def test_a_value_of_a_secret_is_sent_and_stands_in_no_status(
+async def test_a_value_of_a_secret_is_sent_and_is_in_no_status(
     watched: Watched, story: Story
 ) -> None:
     serve(watched, story, 0.0)

@@ -219,7 +219,7 @@ async def test_no_drift_is_claimed_where_every_route_is_as_written(
     assert "drift" not in result.output.lower()
 
 
-async def test_a_release_is_simulated_from_what_the_cluster_has(
+async def test_a_release_is_simulated_from_the_objects_of_the_cluster(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
     await begin(product, world, namespace_of_product)

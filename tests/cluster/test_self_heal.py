@@ -195,7 +195,7 @@ LED_WITHOUT_ADMISSION = ("VirtualService", "HorizontalPodAutoscaler")
 
 
 @pytest.mark.parametrize("style", ["Deployment, partition", "Deployment, blue-green"])
-async def test_flux_needs_to_be_told_of_routes_and_autoscalers_alone(
+async def test_flux_needs_rules_for_routes_and_autoscalers_only(
     style: str, product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
     app = replace(STYLES[style], namespace=namespace_of_product)

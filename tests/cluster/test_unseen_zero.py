@@ -181,7 +181,7 @@ async def is_released_over_what_was_stable(unseen: Unseen) -> None:
     assert not unseen.crowd.failures, "\n".join(unseen.crowd.failures.values())
 
 
-async def test_a_template_that_comes_after_an_unseen_zero_is_released_over_what_was_stable(
+async def test_a_template_that_comes_after_an_unseen_zero_is_released_over_the_stable_revision(
     unseen: Unseen,
 ) -> None:
     await unseen.crowd.all(goes_to_zero)
@@ -191,7 +191,7 @@ async def test_a_template_that_comes_after_an_unseen_zero_is_released_over_what_
     await is_released_over_what_was_stable(unseen)
 
 
-async def test_a_template_that_came_at_an_unseen_zero_is_released_over_what_was_stable(
+async def test_a_template_that_came_at_an_unseen_zero_is_released_over_the_stable_revision(
     unseen: Unseen,
 ) -> None:
     await unseen.crowd.all(goes_to_zero)

@@ -58,7 +58,7 @@ async def test_a_list_is_sorted_and_comes_in_pages(ground: Ground) -> None:
     assert await listed(ground, limit=2) == (["a", "b", "c"], 2)
 
 
-async def test_an_item_of_a_list_has_no_kind_and_what_is_read_or_heard_alone_has_one(
+async def test_an_item_of_a_list_has_no_kind_and_a_single_object_has_one(
     ground: Ground,
 ) -> None:
     await make(ground, "a")
@@ -103,7 +103,7 @@ async def test_a_selector_that_cannot_be_read_is_refused(ground: Ground) -> None
         await listed(ground, "a b c")
 
 
-async def test_a_watch_tells_what_happened_after_its_version_in_order(ground: Ground) -> None:
+async def test_a_watch_delivers_the_changes_after_its_version_in_order(ground: Ground) -> None:
     start = await make(ground, "a")
     await make(ground, "b")
     async with ground.api.watch(CONFIG_MAPS, ground.namespace, start, MINE) as lines:
@@ -124,7 +124,7 @@ async def test_an_object_that_enters_a_selection_is_added_and_one_that_leaves_is
         assert await next_events(lines, 3) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
 
 
-async def test_a_watch_of_one_namespace_hears_nothing_of_others(ground: Ground) -> None:
+async def test_a_watch_of_one_namespace_gets_no_event_of_others(ground: Ground) -> None:
     start = await make(ground, "a")
     async with ground.api.watch(CONFIG_MAPS, "default", start, MINE) as lines:
         await make(ground, "b")

@@ -112,7 +112,7 @@ async def test_a_json_patch_whose_tests_hold_is_applied(ground: Ground) -> None:
     assert not found["metadata"].get("annotations")
 
 
-async def test_a_json_patch_that_removes_what_is_not_there_is_refused(ground: Ground) -> None:
+async def test_a_json_patch_that_removes_a_missing_field_is_refused(ground: Ground) -> None:
     await make(ground)
     with pytest.raises(Invalid):
         await ground.api.json_patch(

@@ -36,7 +36,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_the_running_revision_is_stable_if_none_was_known": (
         "what runs is not taken for stable where nothing was known to be",
     ),
-    "test_a_revision_that_was_stable_stays_so_whatever_else_runs": (
+    "test_a_stable_revision_stays_stable_with_any_other_revision": (
         "what runs after zero replicas is taken for stable",
     ),
     "test_an_approval_in_an_earlier_state_is_reset": (
@@ -153,7 +153,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_scaled_in_at_once_never_makes_a_new_pod_too_many": (
         "limits that round to nothing are taken for nothing",
     ),
-    "test_a_workload_that_its_owner_pauses_is_waited_for_and_said": (
+    "test_a_release_waits_for_a_workload_that_its_owner_pauses_and_reports_it": (
         "an owner's pause is overrun",
     ),
     "test_a_deployment_controller_that_has_not_caught_up_is_waited_for": (
@@ -196,7 +196,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_new_pods_are_named_once_the_status_counts_them_as_ready": (
         "a pod is named to go before its controller knows it as ready",
     ),
-    "test_a_template_that_comes_on_the_way_to_zero_again_is_released_over_what_was_stable": (
+    "test_a_template_that_comes_on_the_way_to_zero_again_is_released_over_the_stable_revision": (
         "what came back from zero without an approval is stable for the next",
     ),
     "test_a_third_revision_gets_no_more_than_its_step_where_stable_is_filled_up_late": (

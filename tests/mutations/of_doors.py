@@ -48,7 +48,7 @@ OF_DOORS: tuple[Mutation, ...] = (
             "a Rollout that no watch has shown yet holds nothing",
             "        return governing(new, await self._rollouts.latest(namespace))\n",
             "        return None\n",
-            "component/webhook/test_server.py::test_a_rollout_that_no_watch_has_told_of_yet_holds_its_workload",
+            "component/webhook/test_server.py::test_a_rollout_that_no_watch_has_delivered_yet_holds_its_workload",
         ),
         (
             "our own writes are judged",
@@ -96,7 +96,7 @@ OF_DOORS: tuple[Mutation, ...] = (
             "an authority goes while replicas still serve by it",
             "        return Step.DROP_OLD_AUTHORITY if _settled(bundle, now) else Step.WAIT\n",
             "        return Step.DROP_OLD_AUTHORITY\n",
-            "component/certificates/test_rotation.py::test_a_rotation_never_serves_what_is_not_trusted",
+            "component/certificates/test_rotation.py::test_a_rotation_never_serves_an_untrusted_certificate",
         ),
     ),
     *named(

@@ -90,7 +90,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "objects are written before those that they point at",
             "sorted(foreseen.changes, key=lambda change: -change.depth)",
             "foreseen.changes",
-            "component/effects/gateways/test_ensure.py::test_objects_are_written_after_what_they_point_at_whatever_the_list_says",
+            "component/effects/gateways/test_ensure.py::test_objects_are_written_after_their_references_in_any_order_of_the_list",
         ),
         (
             "a restore goes on below an object that could not be restored",
@@ -156,7 +156,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "a write of a route is not told to the ledger",
             "        self._record_write(resource, stored)\n        return stored\n",
             "        return stored\n",
-            "component/effects/gateways/test_adapters.py::test_every_write_is_told_to_the_ledger",
+            "component/effects/gateways/test_adapters.py::test_every_write_is_reported_to_the_ledger",
         ),
     ),
     *named(

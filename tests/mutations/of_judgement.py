@@ -96,7 +96,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "a measurement that is not a number is a value",
             "    return value is None or math.isnan(value)\n",
             "    return value is None\n",
-            "unit/domain/gates/test_measurement.py::test_a_missing_value_is_what_the_owner_says",
+            "unit/domain/gates/test_measurement.py::test_the_owner_decides_the_meaning_of_a_missing_value",
         ),
     ),
     *named(

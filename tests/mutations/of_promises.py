@@ -90,7 +90,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
                 "        stop.status, observed_generation=stop.status.observed_generation\n"
                 "        or context.seen.rollout.metadata.generation\n"
             ),
-            "unit/domain/rollout/test_phases.py::test_the_status_tells_the_generation_that_was_looked_at",
+            "unit/domain/rollout/test_phases.py::test_the_status_has_the_observed_generation",
         ),
     ),
     *named(

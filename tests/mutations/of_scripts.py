@@ -10,7 +10,7 @@ SHARE = "test_the_share_is_what_the_step_asked_and_nobody_elses_changes"
 MATCHES = "test_requests_that_match_go_to_the_canary_and_all_others_where_they_went"
 OUTRANKS = "test_a_copy_never_outranks_another_services_condition_where_specificity_decides"
 INGRESS_SHARE = "test_an_ingress_gives_the_share_that_the_step_asked_and_nothing_of_others"
-INGRESS_MATCHES = "test_an_ingress_leads_what_matches_to_the_canary_and_all_else_where_it_went"
+INGRESS_MATCHES = "test_an_ingress_leads_only_matching_requests_to_the_canary"
 ALONG = "test_a_header_does_not_take_another_services_longer_path_along"
 VALUES = "test_a_cookie_of_elb_has_the_values_that_choose_the_canary"
 

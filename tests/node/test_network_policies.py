@@ -57,7 +57,7 @@ async def test_a_pod_is_reached_by_those_whom_a_policy_names_and_by_no_others(
     await settles(who, [True, True])
 
 
-async def test_a_pod_reaches_what_a_policy_names_and_nothing_else(
+async def test_a_pod_reaches_only_the_targets_that_a_policy_names(
     node: NodePlane, namespace: str
 ) -> None:
     await _three(node, namespace)

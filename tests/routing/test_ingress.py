@@ -228,7 +228,7 @@ async def test_an_ingress_gives_the_share_that_the_step_asked_and_nothing_of_oth
 @pytest.mark.parametrize(("name", "step"), SAYABLE)
 @FEWER
 @given(data=st.data())
-async def test_an_ingress_leads_what_matches_to_the_canary_and_all_else_where_it_went(
+async def test_an_ingress_leads_only_matching_requests_to_the_canary(
     script_worker: Worker, name: str, step: str, data: st.DataObject
 ) -> None:
     each = CLASSES[name]

@@ -20,7 +20,7 @@ def test_every_feature_gate_of_the_original_may_be_switched_off() -> None:
     assert parse_gates(",".join(f"{name}=false" for name in GATES)) == frozenset()
 
 
-def test_a_gate_that_would_be_missed_is_refused_with_what_happens_instead() -> None:
+def test_a_gate_that_would_be_skipped_is_refused_with_the_effect_named() -> None:
     with pytest.raises(BadConfiguration) as refused:
         parse_gates("AdvancedDeployment=true,KeepWorkloadPausedOnRolloutDeletion=true")
     text = str(refused.value)

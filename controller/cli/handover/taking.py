@@ -150,7 +150,7 @@ def _canary(seen: Inventory, workload: JsonObject) -> Finding:
     beside = {**workload, "metadata": {**child(workload, "metadata"), "name": stable}}
     rollout = seen.rollout_of(beside)
     if rollout is not None and is_in_flight(rollout):
-        return about(workload, f"is the extra Deployment of {stable}: it is used on")
+        return about(workload, f"is the extra Deployment of {stable}: it stays in use")
     says = f"is an extra Deployment of {stable} without a release: nothing removes its finalizer"
     freed = kubectl(workload, "patch", f"--type merge -p '{FREE}'")
     return about(workload, says, kubectl(workload, "delete", "--wait=false"), freed)

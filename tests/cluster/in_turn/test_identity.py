@@ -67,7 +67,7 @@ async def bindings_are_gone(plane: Plane) -> None:
 
 
 @pytest.mark.parametrize("who", NAMES)
-async def test_a_release_succeeds_whatever_user_name_the_controller_has(
+async def test_a_release_succeeds_with_any_user_name_of_the_controller(
     who: str, ground: Plane, tmp_path: Path
 ) -> None:
     await ground.apply(

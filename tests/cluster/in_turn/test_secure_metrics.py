@@ -99,7 +99,7 @@ async def test_an_account_with_the_right_reads_the_page(secured: Product) -> Non
     assert "moonshift_approvals" in families
 
 
-async def test_another_account_is_refused_and_told_which_role_it_needs(secured: Product) -> None:
+async def test_another_account_is_refused_and_learns_which_role_it_needs(secured: Product) -> None:
     code, text = await scraped(secured, await token_of(secured, STRANGER))
     assert code == 403
     assert "moonshift-metrics-reader" in text

@@ -17,7 +17,7 @@ APP = Application(
 )
 
 
-async def test_a_release_is_told_in_passes_with_their_scripts_and_requests(
+async def test_a_release_is_traced_in_passes_with_their_scripts_and_requests(
     ground: Plane, tmp_path: Path
 ) -> None:
     pytest.importorskip("opentelemetry.sdk", reason="the extra tracing is not installed")

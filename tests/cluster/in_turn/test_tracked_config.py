@@ -225,7 +225,7 @@ async def test_the_content_of_a_secret_appears_nowhere_else(
         assert not [text for text in (HUSH, *encoded) if text in place]
 
 
-async def test_after_a_release_nothing_is_asked_for(story: Story) -> None:
+async def test_no_request_is_sent_after_a_release(story: Story) -> None:
     await changed(story, CONFIG_MAPS, "v2")
     await approve_to_the_end(story)
     await kept(story)

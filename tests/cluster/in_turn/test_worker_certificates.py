@@ -77,7 +77,7 @@ async def without_secret(plane: Plane) -> None:
             raise
 
 
-async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_the_secret(
+async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_gets_the_secret(
     ground: Plane, tmp_path: Path
 ) -> None:
     mounted = tmp_path / "mounted"

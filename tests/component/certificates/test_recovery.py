@@ -38,7 +38,7 @@ def fresh(now: datetime = START) -> Bundle:
     return rotated(None, Step.START_OVER, NAMES, now)
 
 
-def test_a_deleted_secret_is_made_of_what_is_remembered_and_a_rotation_begins() -> None:
+def test_a_deleted_secret_is_created_from_memory_and_a_rotation_begins() -> None:
     remembered = fresh()
     made = recovered(None, remembered, NAMES, START + DAY)
     assert made is not None

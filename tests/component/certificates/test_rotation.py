@@ -73,7 +73,7 @@ async def test_other_names_need_another_certificate() -> None:
     assert seen.names == {"new.svc"}
 
 
-async def test_a_rotation_never_serves_what_is_not_trusted() -> None:
+async def test_a_rotation_never_serves_an_untrusted_certificate() -> None:
     secrets = Secrets()
     now = START + timedelta(days=3650 - 364)
     await ensured(secrets, START)

@@ -90,7 +90,7 @@ async def test_one_round_puts_everything_in_place(tmp_path: Path) -> None:
     assert await secrets.read(CLIENT_SECRET) is not None
 
 
-async def test_a_directory_holds_what_was_written_last(tmp_path: Path) -> None:
+async def test_a_directory_holds_the_last_written_files(tmp_path: Path) -> None:
     store = FolderSecrets(tmp_path)
     assert await store.read("s") is None
     await store.create("s", {"a": b"1", "b": b"2"})
@@ -209,7 +209,7 @@ async def test_a_ready_replica_stays_ready_without_the_api_server_but_not_withou
     assert reported == "certificates: you cannot update webhooks"
 
 
-def test_our_own_namespace_is_left_out_whatever_it_is_called() -> None:
+def test_our_own_namespace_is_left_out_under_any_name() -> None:
     out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
     entry = child(items(configuration(MUTATING, "m", *SERVED), "webhooks")[0])
     selector = {"matchExpressions": [{**out, "values": ["kube-system", "kruise-rollout"]}]}

@@ -91,7 +91,7 @@ def test_every_command_of_a_cluster_has_kubectls_options() -> None:
             assert wanted <= found, name
 
 
-async def test_a_user_who_may_not_read_the_lease_does_not_hear_that_no_controller_exists(
+async def test_a_user_without_the_right_to_the_lease_gets_no_report_that_no_controller_exists(
     tmp_path: Path,
 ) -> None:
     text = (

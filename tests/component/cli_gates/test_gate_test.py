@@ -215,7 +215,7 @@ async def test_a_word_without_a_value_is_reported_with_the_way_to_say_it(tmp_pat
     assert asked.asked == []
 
 
-async def test_a_job_is_said_not_to_be_tried(tmp_path: Path) -> None:
+async def test_a_job_is_reported_as_not_tried(tmp_path: Path) -> None:
     file = written(tmp_path, gate({"name": "smoke", "job": {"spec": {"template": {}}}}))
     result = await gate_test("-f", file)
     assert result.exit_code == 1
@@ -377,7 +377,7 @@ async def test_the_secret_of_a_metric_is_read_where_a_cluster_is_at_hand(tmp_pat
         assert {sent["Authorization"] for *_, sent in asked.asked} == {"Bearer mine"}
 
 
-async def test_a_user_who_may_not_read_the_secret_is_told_the_right_to_grant(
+async def test_a_user_without_the_right_to_the_secret_learns_which_right_to_grant(
     tmp_path: Path,
 ) -> None:
     file = written(tmp_path, gate(metric(prometheus=GUARDED)))

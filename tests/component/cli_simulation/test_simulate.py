@@ -227,7 +227,7 @@ def test_nothing_to_simulate_is_a_usage_error() -> None:
     assert CliRunner().invoke(cli, ["simulate"]).exit_code == 2
 
 
-def test_no_manifest_steers_the_terminal_of_whoever_reads_its_release(tmp_path: Path) -> None:
+def test_no_manifest_steers_the_terminal_that_shows_its_release(tmp_path: Path) -> None:
     service: Any = copy.deepcopy(SERVICE)
     service["spec"]["selector"]["app"] = "x\x1b[2J"
     for form in ("", "markdown"):

@@ -68,7 +68,7 @@ async def test_kr8s_keeps_its_credentials_where_we_read_them() -> None:
     assert auth._cluster == {}
 
 
-async def test_no_kubeconfig_is_read_when_told_false(
+async def test_no_kubeconfig_is_read_if_the_flag_is_false(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stray = tmp_path / "config"

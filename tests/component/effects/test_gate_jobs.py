@@ -152,7 +152,7 @@ async def test_a_watch_that_ends_is_begun_again() -> None:
     assert (await going).succeeded
 
 
-async def test_dropping_what_is_not_there_is_no_trouble() -> None:
+async def test_dropping_a_missing_entry_is_no_error() -> None:
     api = Created()
     await running(api).drop(KEY, asked())
     api.forbidden.add(("get", "jobs"))

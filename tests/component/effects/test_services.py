@@ -199,7 +199,7 @@ async def test_a_namesake_of_the_canary_service_is_left_and_named() -> None:
     assert api.one(SERVICES, "web-canary")["spec"]["selector"] == {"app": "theirs"}
 
 
-async def test_the_canary_service_of_another_release_is_not_said_to_be_in_the_way() -> None:
+async def test_the_canary_service_of_another_release_is_not_reported_as_an_obstacle() -> None:
     api = service()
     metadata = {"name": "web-canary", "annotations": {names.ROLLOUT_UID: "another"}}
     api.put(SERVICES, {"metadata": metadata, "spec": {"selector": {"app": "theirs"}}})

@@ -300,7 +300,7 @@ async def test_an_invalid_object_made_by_a_json_patch_is_not_a_conflict() -> Non
 
 
 @virtual_time
-async def test_a_patch_body_is_json_whatever_its_values() -> None:
+async def test_a_patch_body_with_any_values_is_json() -> None:
     request = await written(
         FaultyServer(),
         "json_patch",

@@ -56,7 +56,7 @@ async def test_an_item_of_a_list_has_its_kind_although_the_server_leaves_it_out(
 
 
 @virtual_time
-async def test_at_rest_nothing_is_asked() -> None:
+async def test_no_request_is_sent_at_rest() -> None:
     served = Kinds("v1")
     async with watching(served) as (kinds, _):
         kinds.keep_watched(WEB, [LANE])

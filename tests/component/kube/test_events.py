@@ -138,7 +138,7 @@ async def test_a_note_that_was_held_is_written_after_its_object_is_gone_and_is_n
 
 
 @virtual_time
-async def test_the_events_of_the_object_that_was_told_of_longest_ago_are_forgotten_first() -> None:
+async def test_the_object_whose_last_event_is_the_oldest_is_forgotten_first() -> None:
     server = FaultyServer(others=[answering(201, b"{}")])
     async with recording(server) as recorder:
         for number in range(KNOWN // 2 + 1):
@@ -173,7 +173,7 @@ async def test_a_note_that_a_predecessor_made_is_continued() -> None:
 
 
 @virtual_time
-async def test_a_note_whose_event_expired_is_told_again() -> None:
+async def test_a_note_whose_event_expired_is_reported_again() -> None:
     server = FaultyServer(
         others=[
             answering(201, b"{}"),

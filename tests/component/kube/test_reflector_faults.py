@@ -229,7 +229,7 @@ async def test_the_late_deletion_of_a_predecessor_does_not_remove_its_successor(
 
 
 @virtual_time
-async def test_an_object_made_again_under_its_name_is_heard_as_deleted_and_added() -> None:
+async def test_an_object_created_again_under_its_name_arrives_as_deleted_and_added() -> None:
     server = FaultyServer(
         lists=[listing("10", thing("a", "5", uid="old"))],
         watches=[silent(event("MODIFIED", thing("a", "12", uid="new")))],

@@ -73,7 +73,7 @@ async def test_a_pool_without_proof_runs_nothing(monkeypatch: pytest.MonkeyPatch
         await pool.close()
 
 
-async def test_a_pool_that_was_told_to_do_without_the_filter_runs() -> None:
+async def test_a_pool_that_may_run_without_the_filter_runs() -> None:
     settings = Settings(listen="", without=WITHOUT_FILTER)
     pool = Pool(settings, Metrics())
     try:
@@ -148,7 +148,7 @@ async def test_a_zygote_is_replaced_after_its_number_of_forks() -> None:
         await pool.close()
 
 
-async def test_running_without_the_filter_is_said_loudly(tmp_path: Path) -> None:
+async def test_running_without_the_filter_is_logged_as_a_warning(tmp_path: Path) -> None:
     async with worker(f"unix://{tmp_path}/w", "--insecure-no-seccomp") as running:
         assert any(entry["level"] == "critical" for entry in running.log)
         assert (await running.run("return {}")).result_json == b"{}"

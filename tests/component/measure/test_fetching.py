@@ -168,7 +168,7 @@ PLACE = "{{ secret creds/tenant }}"
 CREDS = Secrets(creds={"tenant": "e u/1\n"})
 
 
-async def test_a_value_of_a_secret_stands_in_the_request_that_is_sent() -> None:
+async def test_a_value_of_a_secret_is_in_the_sent_request() -> None:
     query = PrometheusQuery(headers=(Header("X-Scope-OrgID", PLACE),))
     async with (
         served(vector("1"), json_page('{"a":1}')) as pages,
@@ -182,7 +182,7 @@ async def test_a_value_of_a_secret_stands_in_the_request_that_is_sent() -> None:
     assert path == "/of/e u/1"
 
 
-async def test_a_secret_says_not_which_address_is_asked() -> None:
+async def test_a_secret_cannot_choose_the_asked_address() -> None:
     async with fetching("http://*.test", secrets=CREDS) as client:
         with pytest.raises(Failed, match="may not say which address is asked") as failed:
             await client.fetch(Request("shop", f"http://{PLACE}.test/"))
@@ -195,7 +195,7 @@ async def test_a_value_that_a_secret_has_not_is_reported() -> None:
             await client.fetch(Request("shop", f"http://a.test/{PLACE}"))
 
 
-async def test_words_of_a_prometheus_about_a_secret_are_not_told() -> None:
+async def test_words_of_a_prometheus_about_a_secret_are_not_shown() -> None:
     repeated = json_page(
         '{"status":"error","errorType":"bad_data","error":"parse error: e u/1"}', 400
     )

@@ -80,7 +80,7 @@ def test_a_rollout_that_does_not_ask_causes_no_question() -> None:
     assert not objects.holders
 
 
-def test_a_rollout_that_asks_in_vain_is_told_the_flag() -> None:
+def test_the_message_names_the_flag_that_a_rollout_needs() -> None:
     objects = Objects(kinds=())
     config = config_of(rollout(), WORKLOAD, objects)
     assert isinstance(config, ConfigUnwatched)

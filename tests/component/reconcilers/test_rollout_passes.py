@@ -222,7 +222,9 @@ def before_traffic_routing(status: RolloutStatus) -> RolloutStatus:
     return with_moonshift_status(still, endpoints_ready_since={})
 
 
-async def test_the_state_that_waits_for_endpoints_is_written_and_told_together_with_them() -> None:
+async def test_the_state_that_waits_for_endpoints_is_written_and_reported_together_with_them() -> (
+    None
+):
     passes = without_endpoints()
     waits = await passes.over()
     assert waits.wake_after == pytest.approx(BRIEF.total_seconds())
@@ -290,7 +292,7 @@ async def test_actions_are_carried_out_up_to_the_first_that_is_not_done(
     assert [action for action, _ in passes.done] == carried_out
 
 
-async def test_the_status_is_written_after_the_actions_that_it_tells_of() -> None:
+async def test_the_status_is_written_after_the_actions_that_it_reports() -> None:
     passes = TwoActions(Done(wrote=True))
     before = passes.status.message
     await passes.over()

@@ -148,7 +148,7 @@ async def test_a_script_that_no_reference_finds_is_reported(
     assert world.compiler.asked == []
 
 
-async def test_a_good_script_is_told_nothing_about() -> None:
+async def test_a_good_script_causes_no_event() -> None:
     world = World()
     async with running(world):
         world.put({KEY: "return obj.data", "lua.traffic.routing.ingress.nginx": "return {}"})
@@ -181,7 +181,7 @@ async def test_a_text_is_compiled_once() -> None:
     assert world.compiler.asked == [KEY]
 
 
-async def test_a_compiler_that_was_starved_is_asked_again() -> None:
+async def test_a_compiler_without_cpu_time_is_asked_again() -> None:
     world = World()
     world.compiler.starved = True
     async with running(world):

@@ -95,7 +95,7 @@ async def test_a_cache_that_cannot_be_read_stops_only_those_that_depend_on_it() 
     assert all(scene.gauge.values())
 
 
-async def test_full_caches_are_logged_once_whoever_leads() -> None:
+async def test_full_caches_are_logged_once_on_every_replica() -> None:
     scene = Scene()
     scene.settling.cancel()  # no pass begins here: another process leads
     *others, last = scene.caches

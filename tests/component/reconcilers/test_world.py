@@ -226,7 +226,7 @@ class OwnScripts:
         return self.stands
 
 
-def test_the_config_maps_of_own_scripts_are_held_waited_for_and_let_go() -> None:
+def test_the_config_maps_of_own_scripts_are_watched_while_they_are_used() -> None:
     script = ScriptRef("scripts", service_account_name="router")
     reference = NetworkRef(*LANE, name="web", script_ref=script)
     strategy = structs.replace(make_strategy(), traffic_routings=(make_routing("web", reference),))

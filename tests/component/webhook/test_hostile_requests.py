@@ -177,7 +177,7 @@ async def test_the_declared_size_of_chunks_is_not_trusted() -> None:
         assert (await answer_to(port, CHUNKED + 7 * megabyte)).status == 413
 
 
-async def test_over_the_budget_the_client_is_told_to_ask_again() -> None:
+async def test_over_the_budget_the_client_has_to_repeat_its_request() -> None:
     """kube-apiserver repeats the request by itself, after the time in the answer."""
     async with listening(bodies=BodyLimits(small_bytes=10)) as port:
         answer = await answer_to(port, posted("/convert", b'{"request":{"uid":"u"}}'))

@@ -270,7 +270,7 @@ class Behind(Reads):
         return self.present
 
 
-async def test_a_rollout_that_no_watch_has_told_of_yet_holds_its_workload() -> None:
+async def test_a_rollout_that_no_watch_has_delivered_yet_holds_its_workload() -> None:
     async with called(Behind(rollout()), NoMetrics()) as session:
         seen = await answer(session, DEPLOYMENTS, review(deployment(), deployment("v2")))
     assert "/spec/paused" in patched(seen)

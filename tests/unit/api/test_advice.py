@@ -116,7 +116,7 @@ def test_an_object_that_is_listed_twice_is_refused(
     assert lines.startswith(f"spec.strategy.canary.trafficRoutings{place}: Duplicate value: ")
 
 
-def test_a_share_without_a_percent_sign_is_told_what_to_write() -> None:
+def test_a_share_without_a_percent_sign_is_refused_with_the_right_spelling() -> None:
     (lines,) = texts(beta(canary({"replicas": 1, "traffic": "20"})))
     assert 'write "20%"' in lines
 

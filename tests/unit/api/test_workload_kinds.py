@@ -34,6 +34,6 @@ def test_a_known_kind_is_labelled_in_the_originals_words(
         ("", None),
     ],
 )
-def test_any_other_kind_is_told_by_its_label(text: str, found: WorkloadKind | None) -> None:
+def test_a_label_identifies_any_other_kind(text: str, found: WorkloadKind | None) -> None:
     assert workload_kind("db.example", "Cluster", {WORKLOAD_TYPE: text}) == found
     assert workload_kind("apps", "Deployment", {WORKLOAD_TYPE: text}) == WorkloadKind.DEPLOYMENT

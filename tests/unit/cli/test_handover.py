@@ -160,11 +160,11 @@ def test_a_batch_release_goes_with_its_release_or_by_hand() -> None:
     assert patch_in(left.first[1]) == {"metadata": {"finalizers": None}}
 
 
-def test_an_extra_deployment_is_used_on_or_goes_by_hand() -> None:
+def test_an_extra_deployment_is_used_again_or_deleted_by_hand() -> None:
     labels = {originals.CANARY_OF: "web"}
     extra = deployment(name="web-x", labels=labels, finalizers=[originals.CANARY_FINALIZER])
     led = Inventory(rollouts=(rollout(),), workloads=(extra,))
-    assert "used on" in finding_of("Deployment", led, "web-x").says
+    assert "stays in use" in finding_of("Deployment", led, "web-x").says
     assert finding_of("Deployment", Inventory(workloads=(extra,)), "web-x").first
 
 

@@ -61,7 +61,7 @@ async def test_in_a_pipe_only_what_is_new_is_printed(
     assert printed == ["one", "two", "three"]
 
 
-async def test_in_a_pipe_a_change_is_one_line_whatever_an_object_says(
+async def test_in_a_pipe_a_change_is_one_line_with_any_text_of_an_object(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(live, "terminal", lambda: None)

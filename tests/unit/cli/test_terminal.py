@@ -75,7 +75,7 @@ def test_a_string_of_lua_says_them_by_number() -> None:
     assert lua_string("a\x1b\u202e\x9bé") == '"a\\027\\226\\128\\174\\194\\155é"'
 
 
-def test_the_image_of_the_controller_does_not_steer_whoever_asks_for_versions(
+def test_the_image_of_the_controller_does_not_steer_the_terminal_that_shows_versions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(version, "run", lambda _: version.Versions("1", "2", "image\x1b[2J"))

@@ -67,7 +67,7 @@ def test_ranges_of_lines_are_joined() -> None:
     assert as_ranges((1, 3, 4, 5, 9)) == "1, 3-5, 9"
 
 
-def test_a_mark_stands_before_every_statement_and_lines_stay(tmp_path: Path) -> None:
+def test_a_mark_precedes_every_statement_and_lines_keep_their_numbers(tmp_path: Path) -> None:
     script = subject_at(make_folder(tmp_path, "local a = 1\nreturn {a}\n")).read()
     copy = instrumented(script)
     assert copy is not None

@@ -4,7 +4,7 @@ from controller.cli.script_tools.subjects import subject_at, subjects_in
 from tests.unit.cli_scripts.folders import make_folder
 
 
-def test_every_script_of_a_folder_is_found_and_what_convert_wrote_is_none(tmp_path: Path) -> None:
+def test_every_script_of_a_folder_is_found_and_output_of_convert_is_none(tmp_path: Path) -> None:
     script = make_folder(tmp_path, one={})
     (script.parent / "testdata" / "one_obj.lua").write_text("steps = {}")
     ingress = tmp_path / "trafficrouting_ingress"

@@ -21,7 +21,7 @@ _PLAIN = st.text("0123456789+-_.:eExXobnyYaAfF=~<>[]{},# \t", max_size=12)
         ("yes", True), ("off", False), ("~", None), ("''", ""),
     ],
 )  # fmt: skip
-def test_a_scalar_is_what_the_api_server_would_be_sent(text: str, value: object) -> None:
+def test_a_scalar_is_read_as_the_api_server_would_get_it(text: str, value: object) -> None:
     found = read_yaml(f"a: [{text}]") if text != "-" else {"a": [text]}
     assert found == {"a": [value]}
 

@@ -314,7 +314,7 @@ def test_the_pods_that_a_scale_down_takes_are_not_held_against_the_release() -> 
     assert "routes_lead_to_ready_pods" not in scaled_down().broken()
 
 
-def test_a_pod_that_goes_because_no_pod_is_asked_for_is_not_held_against_the_release() -> None:
+def test_a_pod_deleted_because_the_owner_wants_none_is_no_fault_of_the_release() -> None:
     history = at_step_1().scale(0).route(100).drop(PODS, "c")
     assert "Margin" not in slow(history).broken()
 

@@ -98,7 +98,7 @@ def test_a_lease_that_could_not_be_written_makes_no_tenure() -> None:
     assert intrusions([*held_by_a(), refused, record(3, "a")], SHARDS) == []
 
 
-def test_writers_are_told_by_namespace() -> None:
+def test_writers_are_listed_by_namespace() -> None:
     assert writers([record(1, "a"), record(2, "b"), record(3, "b", namespace="x")], SHARDS) == {
         SHOPS: {"a", "b"},
         "x": {"b"},

@@ -116,7 +116,7 @@ def test_a_route_of_weight_zero_needs_nobody() -> None:
     assert chronicle.nobody_behind(state) == []
 
 
-def test_the_timeline_tells_each_thing_once() -> None:
+def test_the_timeline_has_each_change_once() -> None:
     timeline = chronicle.timeline(
         history(
             [

@@ -39,7 +39,7 @@ async def test_a_terminal_keeps_the_last_picture() -> None:
     assert "● ready" in output.getvalue()
 
 
-async def test_a_wait_in_vain_shows_the_picture_and_what_the_rollout_says() -> None:
+async def test_a_failed_wait_shows_the_picture_and_the_status_of_the_rollout() -> None:
     shown, output = screen()
     with pytest.raises(TimeoutError):
         async with shown.following(lambda _: Moment(STATE, STATE, "the pod"), "the pod"):

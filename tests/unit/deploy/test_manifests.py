@@ -216,7 +216,7 @@ def test_no_role_has_a_wildcard() -> None:
             assert "*" not in (value for values in rule.values() for value in values), role
 
 
-def test_bindings_name_what_exists() -> None:
+def test_bindings_name_existing_objects() -> None:
     for kind in ("ClusterRoleBinding", "RoleBinding"):
         for binding in of_kind(kind):
             assert named(binding["roleRef"]["kind"], binding["roleRef"]["name"])

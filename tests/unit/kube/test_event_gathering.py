@@ -59,7 +59,7 @@ def test_warnings_other_reasons_and_other_objects_are_not_held() -> None:
         assert events.take(other, 1.0) == (other,)
 
 
-def test_a_text_that_is_held_already_is_not_said_twice() -> None:
+def test_a_text_that_is_held_already_is_not_repeated() -> None:
     events = gathering()
     for text in ("one", "two", "two"):
         events.take(make_note(text), 0.0)

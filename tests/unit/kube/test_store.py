@@ -110,7 +110,7 @@ def test_a_removal_that_names_another_uid_is_ignored() -> None:
     assert len(store) == 0
 
 
-def test_replacing_keeps_what_it_was_told_to_keep() -> None:
+def test_replacing_keeps_the_named_fields() -> None:
     store = coloured()
     store.put(view("a", "1", ["red"]))
     store.put(view("b", "1"))
@@ -128,7 +128,7 @@ def test_listeners_see_the_whole_replacement_in_place() -> None:
     assert sizes == [3, 3, 3, 3]
 
 
-def test_a_listener_that_leaves_hears_nothing_more() -> None:
+def test_a_listener_that_leaves_gets_no_more_changes() -> None:
     store = coloured()
     follower = Follower()
     leave = store.subscribe(follower)

@@ -62,7 +62,7 @@ def test_a_watch_counts_at_its_start_and_a_refused_one_at_its_refusal(tmp_path: 
     assert [(r.user, r.code) for r in audit.since()] == [("a", 200), ("b", 403)]
 
 
-def test_a_cursor_hides_what_was_before_it(tmp_path: Path) -> None:
+def test_a_cursor_hides_the_text_before_it(tmp_path: Path) -> None:
     audit = log(tmp_path, line("a", "get"))
     cursor = audit.mark()
     with (tmp_path / "audit.jsonl").open("ab") as file:

@@ -66,7 +66,7 @@ async def test_a_restart_is_another_process_and_is_reported(tmp_path: Path) -> N
     assert len(set(found)) == 2
 
 
-async def test_a_stopped_process_goes_on_when_told(tmp_path: Path) -> None:
+async def test_a_stopped_process_continues_on_request(tmp_path: Path) -> None:
     sleeper = component(tmp_path, "/bin/sleep", "60")
     await sleeper.start()
     await sleeper.stop()

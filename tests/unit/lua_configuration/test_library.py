@@ -58,7 +58,7 @@ def test_a_module_reads_what_it_asks_for_and_sets_nothing(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_module_loads_with_what_travels_with_it(name: str) -> None:
+def test_a_module_loads_with_the_modules_sent_with_it(name: str) -> None:
     asked = Modules.read(FOLDER).asked_for((name,))
     assert isinstance(asked, tuple)
     travelling = tuple(Module(m.name.encode(), m.text, m.hidden) for m in asked)

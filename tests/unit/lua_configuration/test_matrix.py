@@ -4,7 +4,7 @@ from controller.cli.script_tools.engine import private_worker
 from tests.unit.lua_configuration.matrix import DOCUMENT, rows, with_table
 
 
-async def test_the_readme_tells_what_a_run_shows() -> None:
+async def test_the_readme_has_the_output_of_a_run() -> None:
     async with private_worker() as engine:
         found = await rows(engine)
     text = DOCUMENT.read_text()

@@ -22,7 +22,7 @@ REPEATED = 8
 """Lines in a row, of code, that stand in two files: a part that belongs into the library."""
 
 
-def test_the_scripts_are_as_short_as_they_are_said_to_be() -> None:
+def test_the_scripts_are_as_short_as_documented() -> None:
     assert problems() == []
 
 
@@ -38,7 +38,7 @@ def test_the_class_alb_is_the_script_of_references_to_an_ingress() -> None:
     assert packaged(FOLDER / "trafficrouting_ingress" / "alb.lua").text == kind.text
 
 
-def test_no_part_stands_in_two_files() -> None:
+def test_no_part_is_in_two_files() -> None:
     """Headers and comments apart."""
     seen: dict[tuple[str, ...], Path] = {}
     for path in sorted(FOLDER.rglob("*.lua")):

@@ -29,7 +29,7 @@ def test_all_together_hold_no_more_than_there_is_room_for() -> None:
         assert request_bytes.size == 11
 
 
-def test_a_tenant_without_data_is_admitted_whatever_others_hold() -> None:
+def test_a_tenant_without_data_is_admitted_beside_any_data_of_others() -> None:
     request_bytes = RequestBytes(per_tenant=10, total=12)
     with request_bytes.hold("a", 12), request_bytes.hold("b", 11):
         assert request_bytes.size == 23

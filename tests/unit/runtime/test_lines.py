@@ -32,7 +32,7 @@ def test_a_key_that_becomes_urgent_waits_as_one_from_then_on() -> None:
     assert (taken.key, taken.since, taken.urgent) == ("c", 7, True)
 
 
-def test_a_key_that_is_urgent_already_or_stands_nowhere_cannot_hurry() -> None:
+def test_a_key_that_is_urgent_already_or_in_no_line_cannot_hurry() -> None:
     ready = lines(urgent="x")
     assert not ready.hurry("x", 1)
     assert not ready.hurry("nobody", 1)
@@ -63,7 +63,7 @@ def test_turns_that_nobody_had_to_wait_for_do_not_count_as_a_row() -> None:
         max_size=80,
     )
 )
-def test_a_key_stands_in_one_line_and_leaves_it_once(steps: list[tuple[str, int]]) -> None:
+def test_a_key_is_in_one_line_and_leaves_it_once(steps: list[tuple[str, int]]) -> None:
     ready: Lines[int] = Lines()
     standing: set[int] = set()
     for action, key in steps:

@@ -262,7 +262,7 @@ class Recorder:
 
 
 @virtual_time
-async def test_the_queue_tells_how_long_keys_waited_and_were_worked_on() -> None:
+async def test_the_queue_measures_how_long_keys_waited_and_were_worked_on() -> None:
     metrics = Recorder()
     queue: WorkQueue[str] = WorkQueue("q", metrics=metrics)
     queue.add("a")

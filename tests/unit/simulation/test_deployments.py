@@ -138,7 +138,7 @@ def test_an_emptied_abandoned_revision_lets_stable_fill_up_under_the_admission_p
     assert sizes(world) == (10, 0, 2)
 
 
-def test_unready_old_pods_go_first_of_whatever_revision() -> None:
+def test_unready_old_pods_of_any_revision_go_first() -> None:
     world = batch(10, 0, 2)
     stable = revision_of(world, "v1")
     unready = sorted(pod.metadata.uid for pod in world.cluster.pods if pod.revision == stable)[:2]

@@ -92,7 +92,7 @@ def test_a_terminal_gets_text(stream: io.StringIO) -> None:
         f"the jwt {JWT} was refused",
     ],
 )
-def test_credentials_do_not_get_out_whatever_their_shape(text: str) -> None:
+def test_no_credential_of_any_shape_gets_out(text: str) -> None:
     shown = redacted(text)
     assert "abcdef0123456789" not in shown
     assert JWT not in shown

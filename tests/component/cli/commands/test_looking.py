@@ -67,7 +67,7 @@ async def test_why_is_a_few_lines_for_people_and_fields_for_programs(tmp_path: P
     assert found["command"].endswith("approve web -n default")
 
 
-async def test_versions_are_told_as_far_as_they_are_known(tmp_path: Path) -> None:
+async def test_versions_are_shown_as_far_as_they_are_known(tmp_path: Path) -> None:
     async with cluster(tmp_path) as api:
         api.overrides["GET", "/version"] = (200, {"gitVersion": "v1.35.0"})
         result = await api.run("version")

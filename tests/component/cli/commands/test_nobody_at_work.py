@@ -92,7 +92,7 @@ def standing(**more: Any) -> dict[str, Any]:
     "line",
     ["get web", "why web", "describe web", "status web --no-watch", "status web --timeout 100ms"],
 )
-async def test_a_user_who_may_not_read_the_lease_is_told_so_when_a_release_stands_still(
+async def test_a_user_without_the_right_to_the_lease_learns_that_when_a_release_stands_still(
     tmp_path: Path, line: str
 ) -> None:
     async with cluster(tmp_path, standing(state="StepUpgrade")) as api:

@@ -63,7 +63,7 @@ async def test_full_jumps_to_the_last_step_and_leaves_its_pause_out(tmp_path: Pa
     assert approval[-1]["value"]["step"] == 2
 
 
-async def test_full_ends_in_time_and_says_what_is_waited_for(tmp_path: Path) -> None:
+async def test_full_ends_in_time_and_names_its_wait(tmp_path: Path) -> None:
     async with cluster(tmp_path, half(step=2, state="StepUpgrade")) as api:
         result = await api.run("promote", "web", "--full", "--timeout", "100ms")
     assert result.exit_code == 5

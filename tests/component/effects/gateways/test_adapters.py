@@ -98,7 +98,7 @@ async def test_companion_objects_are_found_and_removed_by_kind() -> None:
     assert kube.deleted == [("web-canary", "u2")]
 
 
-async def test_every_write_is_told_to_the_ledger() -> None:
+async def test_every_write_is_reported_to_the_ledger() -> None:
     kube = Kube()
     body = json.dumps(
         {"metadata": {"name": "web", "namespace": "demo", "resourceVersion": "8"}}

@@ -70,7 +70,7 @@ async def test_a_script_is_run_twice_for_an_object_once_in_a_process_and_once_in
     assert len(scripts.asked) == sum(asked) + 2, "nothing is taken over from another process"
 
 
-async def test_objects_are_written_after_what_they_point_at_whatever_the_list_says(
+async def test_objects_are_written_after_their_references_in_any_order_of_the_list(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(BOTH, labels={"version": "canary"}))
@@ -194,7 +194,7 @@ async def test_a_missing_object_is_named(server: ObjectServer, routes: GatewayRo
     assert server.writes == []
 
 
-async def test_a_kind_that_is_not_served_is_told_from_a_missing_object(
+async def test_a_kind_that_is_not_served_differs_from_a_missing_object(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     server.unserved.add("VirtualService")
@@ -319,7 +319,7 @@ async def test_a_rehearsal_runs_the_scripts_and_writes_nothing(
     assert server.writes == []
 
 
-async def test_a_rehearsal_refuses_what_the_step_would_be_refused_for(
+async def test_a_rehearsal_refuses_for_the_reasons_of_the_step(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:
     scripts.add("VirtualService", Refused("RUNTIME_ERROR", "nothing leads to web", line=3))

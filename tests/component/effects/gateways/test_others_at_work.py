@@ -81,7 +81,7 @@ async def test_a_change_that_cannot_be_separated_from_ours_holds_the_release(
     assert "by eve" in refusal.message
 
 
-async def test_defaults_of_the_server_in_what_we_wrote_need_no_second_write(
+async def test_defaults_that_the_server_adds_to_our_content_need_no_second_write(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     def default(stored: dict[str, Any]) -> None:
@@ -100,7 +100,7 @@ async def test_defaults_of_the_server_in_what_we_wrote_need_no_second_write(
     assert server.spec(*VS) == rules()
 
 
-async def test_a_server_that_changes_what_it_is_given_is_recorded_and_settles(
+async def test_a_server_that_changes_written_objects_is_recorded_and_settles(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     before = server.content(*VS)

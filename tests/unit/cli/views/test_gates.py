@@ -86,7 +86,7 @@ def test_the_gate_in_the_background_comes_first() -> None:
     assert "gate in the background  Running" in plain(rollout_tree(found, NOW))
 
 
-def test_a_gate_whose_step_is_gone_shows_what_was_measured() -> None:
+def test_a_gate_whose_step_is_gone_shows_its_measurements() -> None:
     (gate,) = view(run(step=7, metrics=[ERRORS])).gates
     assert (gate.metrics[0].value, gate.metrics[0].wanted) == ("0.03", "")
     without_style = msgspec.convert(
@@ -116,7 +116,7 @@ def test_bounds_are_words(metric: Metric, text: str) -> None:
     assert wanted(metric) == text
 
 
-def test_a_release_waits_for_what_the_gate_of_its_step_says() -> None:
+def test_a_release_waits_for_the_verdict_of_its_steps_gate() -> None:
     other = make_rollout(state="StepMetricsAnalysis", steps=STEPS, analyses=[run(step=2)])
     assert waits_for(other) == "the verdict of the metrics"
     ours = make_rollout(state="StepMetricsAnalysis", steps=STEPS, analyses=[run()])

@@ -66,7 +66,7 @@ def test_pods_are_sorted_into_revisions_and_batches() -> None:
     assert canary.ready == 1
 
 
-def test_at_rest_what_runs_is_stable() -> None:
+def test_at_rest_the_running_revision_is_stable() -> None:
     rollout = make_rollout(phase="Healthy", state="Completed")
     view = look_at(make_observation(rollout, pods=(make_pod("a", NEW),)), NOW, {})
     assert [(r.role, r.revision) for r in view.revisions] == [(Role.STABLE, NEW)]
@@ -144,7 +144,7 @@ def test_a_digest_of_ours_is_no_name_of_a_revision() -> None:
     assert summary_of(of_a_set).canary_revision == "hash-new"
 
 
-def test_revisions_are_told_by_their_images() -> None:
+def test_revisions_are_named_by_their_images() -> None:
     pods = (make_pod("a", NEW), make_pod("s", OLD), make_pod("x", "lost"))
     found = look_at(make_observation(pods=pods), NOW, {}).revisions
     assert [(r.revision, r.images) for r in found] == [

@@ -95,7 +95,7 @@ def test_the_same_sentence_of_several_sources_is_shown_once() -> None:
     assert plain(answer(view, NOW)).count(text) == 1
 
 
-def test_no_length_is_told_of_what_began_just_now() -> None:
+def test_no_duration_is_shown_of_a_state_that_began_just_now() -> None:
     assert "for" not in plain(answer(QUIET, NOW)).splitlines()[0].split()
     later = plain(answer(QUIET, NOW + timedelta(seconds=5)))
     assert later.splitlines()[0].endswith("for 5s")

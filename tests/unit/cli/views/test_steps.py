@@ -59,7 +59,7 @@ def test_next_is_the_following_step_then_the_end_then_nothing() -> None:
     assert next_text(make_rollout(phase="Healthy"), 10) == ""
 
 
-def test_a_blue_green_release_is_told_from_its_own_fields() -> None:
+def test_a_blue_green_release_is_read_from_its_own_fields() -> None:
     body = {
         "spec": {"strategy": {"blueGreen": {"steps": [{"replicas": "100%"}]}}},
         "status": {"phase": "Progressing", "currentStepIndex": 1, "blueGreenStatus": {}},

@@ -133,7 +133,7 @@ def test_the_grace_period_between_routes_and_the_objects_that_they_named_is_repo
     assert [timer.what for timer in timers(context)] == ["grace period after the routes moved"]
 
 
-def test_a_grace_period_that_is_not_waited_for_is_not_told() -> None:
+def test_a_grace_period_without_a_wait_is_not_shown() -> None:
     rollout = make_rollout(state="StepUpgrade", routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
     assert waits_for(rollout) == "the new pods of this step to be ready"
 

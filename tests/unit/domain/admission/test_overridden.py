@@ -31,7 +31,7 @@ def warnings(old: JsonObject, new: JsonObject) -> tuple[str, ...]:
     return overridden(old, new, stored(old, new))
 
 
-def test_an_id_alone_is_said_to_be_a_rollback_of_a_deployment() -> None:
+def test_a_warning_says_that_an_id_alone_rolls_a_deployment_back() -> None:
     old = deployment("v1")
     new = changed(copy.deepcopy(old), ("metadata", "annotations", ROLLOUT_ID), "second")
     (warning,) = warnings(old, new)
@@ -79,7 +79,7 @@ def test_a_resume_while_traffic_is_not_safe_is_answered(paused: bool | None) -> 
     assert warning.startswith("Deployment web stays paused until traffic is safe")
 
 
-def test_a_pause_that_takes_effect_at_once_is_said_to_stop_the_release() -> None:
+def test_a_warning_says_that_a_pause_stops_the_release_at_once() -> None:
     old = held()
     paused = changed(copy.deepcopy(old), ("spec", "paused"), True)
     (warning,) = warnings(old, paused)
@@ -107,7 +107,7 @@ def test_a_label_that_stays_is_answered_with_the_ways_out() -> None:
     assert warnings(idle, changed(copy.deepcopy(idle), ("metadata", "labels"), None)) == ()
 
 
-def test_a_template_for_a_paused_deployment_is_answered_with_what_it_waits_for() -> None:
+def test_a_template_for_a_paused_deployment_is_answered_with_the_reason_for_the_wait() -> None:
     waits = (
         "Deployment web is under a release, which does not go on while you keep spec.paused true"
     )
@@ -119,7 +119,7 @@ def test_a_template_for_a_paused_deployment_is_answered_with_what_it_waits_for()
     assert warnings(running, with_image(paused, "v3")) == (waits,)
 
 
-def test_a_resume_under_the_admission_pause_is_not_said_to_be_kept_for_the_end() -> None:
+def test_no_warning_says_that_a_resume_under_the_admission_pause_is_kept_for_the_end() -> None:
     old = deployment("v1", paused=True)
     waiting = stored(old, with_image(old, "v2"))
     (warning,) = warnings(waiting, changed(copy.deepcopy(waiting), ("spec", "paused"), None))

@@ -186,7 +186,7 @@ def test_the_owners_changes_are_in_force_and_recorded_except_the_partition() -> 
     }
 
 
-def test_a_daemonset_stays_on_delete_whatever_its_owner_applies() -> None:
+def test_a_daemonset_stays_on_delete_when_its_owner_applies_another_type() -> None:
     own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}
     before = held(WorkloadKind.DAEMON_SET, own)
     applied = changed(before, ("spec", "updateStrategy"), own)

@@ -41,7 +41,7 @@ def test_a_sound_rollout_passes() -> None:
 
 
 @pytest.mark.parametrize("version", ["apps/v1", "apps/v1beta1"])
-def test_a_workload_has_one_rollout_whatever_the_version(version: str) -> None:
+def test_a_workload_has_one_rollout_over_all_versions(version: str) -> None:
     obj = edited(raw(), "spec", "workloadRef", "apiVersion", to=version)
     verdict = admit_rollout(None, obj, [rollout()])
     assert "Rollout r releases Deployment web already" in verdict.message

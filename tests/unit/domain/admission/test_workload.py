@@ -72,7 +72,7 @@ def test_the_annotation_has_the_originals_fields_of_limits_and_they_follow_the_o
     assert other.items() <= msgspec.json.decode(annotation(edited, ORIGINAL_STRATEGY)).items()
 
 
-def test_the_release_is_identified_by_what_was_asked_for() -> None:
+def test_the_requested_change_identifies_the_release() -> None:
     first = stored(deployment(), deployment("v2"))
     again = stored(deployment(), deployment("v2"))
     other = stored(deployment(), deployment("v3"))

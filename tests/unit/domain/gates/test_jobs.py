@@ -78,7 +78,7 @@ def test_a_look_says_until_when_it_waits() -> None:
     assert [action.until for action in found.actions] == [NOW + timedelta(seconds=45)]
 
 
-def test_the_end_is_told_by_the_conditions() -> None:
+def test_the_conditions_show_the_end() -> None:
     failed = JobCondition("Failed", "True", "BackoffLimitExceeded", "too often")
     assert jobs.ended(JobStatus()) is None
     assert jobs.ended(JobStatus(None)) is None

@@ -63,7 +63,7 @@ def test_a_value_between_success_and_failure_is_inconclusive(value: float, says:
     ("expected", "says"),
     [(NoData.HOLD, Reading.NO_DATA), (NoData.PASS, Reading.GOOD), (NoData.FAIL, Reading.BAD)],
 )
-def test_a_missing_value_is_what_the_owner_says(
+def test_the_owner_decides_the_meaning_of_a_missing_value(
     missing: float | None, expected: NoData, says: Reading
 ) -> None:
     metric = Metric(name="errors", success=Bounds(max=1), no_data=expected)

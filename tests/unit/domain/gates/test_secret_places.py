@@ -6,7 +6,7 @@ from controller.domain.gates.secret_places import place_of, secrets_of, with_val
 TOKEN, TENANT = SecretKey("prometheus", "token"), SecretKey("prometheus", "tenant.id")
 
 
-def test_the_value_stands_where_the_place_was() -> None:
+def test_the_value_replaces_its_placeholder() -> None:
     text = f"up{{token='{place_of(TOKEN)}', tenant='{place_of(TENANT)}'}}"
     assert "hush" not in text
     sent = with_values(text, {TOKEN: "hush", TENANT: "7"})

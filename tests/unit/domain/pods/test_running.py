@@ -61,7 +61,7 @@ def test_min_ready_seconds_are_read_where_the_kind_has_them(
     assert min_ready_seconds(msgspec.json.decode(tree, type=PodSet)) == wanted
 
 
-def test_before_its_controller_has_caught_up_the_revision_is_told_by_the_template() -> None:
+def test_before_its_controller_has_caught_up_the_template_gives_the_revision() -> None:
     stale = PodSetStatus(observed_generation=1, update_revision="web-a", current_revision="web-a")
     assert present_revision(seen(stale, generation=2)) == "web-b"
     assert present_revision(seen(stale)) == "web-a"

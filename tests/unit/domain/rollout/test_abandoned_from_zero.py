@@ -83,7 +83,7 @@ def alive(world: World) -> dict[str, int]:
 
 @STYLES
 @SIZES
-def test_a_template_that_comes_after_an_unseen_zero_is_released_over_what_was_stable(
+def test_a_template_that_comes_after_an_unseen_zero_is_released_over_the_stable_revision(
     style: str, replicas: int
 ) -> None:
     world = at_step_1(style, replicas)
@@ -99,7 +99,7 @@ def test_a_template_that_comes_after_an_unseen_zero_is_released_over_what_was_st
 
 @STYLES
 @SIZES
-def test_a_template_that_came_at_zero_is_released_over_what_was_stable(
+def test_a_template_that_came_at_zero_is_released_over_the_stable_revision(
     style: str, replicas: int
 ) -> None:
     """The release of v3 has begun without a pod when v2 is filled up."""
@@ -216,7 +216,7 @@ def test_a_revision_that_took_all_pods_becomes_the_stable_one_of_the_next_releas
 
 
 @pytest.mark.parametrize("replicas", [1, 10])
-def test_a_template_that_comes_on_the_way_to_zero_again_is_released_over_what_was_stable(
+def test_a_template_that_comes_on_the_way_to_zero_again_is_released_over_the_stable_revision(
     replicas: int,
 ) -> None:
     """No pod is asked for any more, and the unapproved ones have not gone yet when we look."""

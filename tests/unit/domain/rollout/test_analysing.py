@@ -112,7 +112,7 @@ def test_a_step_waits_for_as_many_measurements_as_were_asked_for() -> None:
     assert state(world) == (2, StepState.STEP_PAUSED)
 
 
-def test_a_gate_that_fails_holds_the_step_whatever_its_pause_says() -> None:
+def test_a_failed_gate_holds_the_step_with_any_pause() -> None:
     world = released(gated(), errors=(0.07,))
     assert state(world) == (1, StepState.STEP_PAUSED)
     wait(world, 3600)
@@ -262,7 +262,7 @@ def test_canary_style_names_the_extra_deployment() -> None:
 # --- in the background --------------------------------------------------------------------------
 
 
-def test_the_background_takes_a_revision_back_whatever_the_step_waits_for() -> None:
+def test_the_background_gate_rolls_a_revision_back_during_any_wait_of_the_step() -> None:
     watching = gated(on_failure=OnFailure.ROLLBACK)
     world = released(None, background=watching, pause=Pause(), errors=(0.0, 0.0, 0.5))
     assert state(world) == (1, StepState.STEP_PAUSED)

@@ -40,7 +40,7 @@ def messages(decision: Decision, reason: str) -> list[str]:
     return [note.message for note in decision.notes if note.reason == reason]
 
 
-def test_an_approval_in_step_paused_is_honoured_and_said() -> None:
+def test_an_approval_in_step_paused_is_honoured_and_reported() -> None:
     world = started()
     world.people.approve(KEY)
     decision = look(world)

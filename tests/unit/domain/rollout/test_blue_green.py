@@ -273,7 +273,7 @@ def test_an_autoscaler_is_held_before_the_first_pod_is_doubled_and_when_it_comes
 
 
 @pytest.mark.parametrize("behavior", [msgspec.Raw(b'{"scaleUp":{"selectPolicy":"Max"}}'), UNSET])
-def test_a_hand_that_frees_an_autoscaler_does_not_change_what_is_restored(
+def test_a_manual_change_of_an_autoscaler_does_not_change_the_restored_value(
     behavior: msgspec.Raw | msgspec.UnsetType,
 ) -> None:
     world = blue_green()

@@ -99,7 +99,7 @@ def test_a_cloneset_creates_no_pod_at_zero_and_may_again_afterwards(style: str) 
     assert "maxUnavailable" not in scaling_of(world)
 
 
-def test_a_rollback_after_zero_goes_to_what_was_stable_before() -> None:
+def test_a_rollback_after_zero_goes_to_the_earlier_stable_revision() -> None:
     world = emptied("partition")
     stable = ours_of(world).stable_revision
     back(world)

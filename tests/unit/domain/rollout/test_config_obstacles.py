@@ -100,7 +100,7 @@ def test_an_optional_object_that_comes_is_a_change_and_is_left_on_the_way_back()
     assert status_of(world).phase == Phase.HEALTHY
 
 
-def test_without_a_copy_the_content_is_left_and_the_reason_said() -> None:
+def test_without_a_copy_the_content_stays_and_the_reason_is_reported() -> None:
     world = tracking()
     says(world, "two")
     world.rest()
@@ -194,7 +194,7 @@ def test_where_a_rollout_id_says_what_a_release_is_a_content_is_not_released() -
     assert tracking_condition(world)[0] == reasons.CONFIG_NOT_HELD
 
 
-def test_a_copy_of_what_is_no_longer_referred_to_goes() -> None:
+def test_a_copy_that_no_object_refers_to_is_deleted() -> None:
     world = tracking()
     world.people.edit(KEY, template=template("v2"))
     world.rest()

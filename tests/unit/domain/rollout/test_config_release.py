@@ -182,7 +182,7 @@ def test_a_content_can_come_back_to_a_template_that_has_its_stamp_already() -> N
     assert paused_at_first(world)
 
 
-def test_after_several_contents_the_way_back_leads_to_what_ran_before_the_first() -> None:
+def test_after_several_contents_a_rollback_restores_the_one_before_the_first() -> None:
     world = tracking(watched=False)
     for text in ("two", "three"):
         says(world, text)

@@ -67,7 +67,7 @@ def test_a_release_that_has_ended_says_nothing_of_drift() -> None:
     assert condition(status_of(world), DRIFTED) is None
 
 
-def test_the_first_change_is_put_back_and_told() -> None:
+def test_the_first_change_is_put_back_and_reported() -> None:
     world = started()
     decision = decided(world, touched(world))
     (action,) = decision.actions

@@ -166,7 +166,7 @@ def test_from_zero_an_older_release_that_was_made_last_does_not_come_back_either
     assert sizes_of(world) == {"v1": 8, "v3": 2}
 
 
-def test_a_template_that_comes_at_zero_is_released_over_what_was_stable() -> None:
+def test_a_template_that_comes_at_zero_is_released_over_the_stable_revision() -> None:
     world = started(watched=False)
     world.people.edit(KEY, replicas=0)
     world.rest()
@@ -210,7 +210,7 @@ def test_the_running_revision_is_stable_if_none_was_known() -> None:
     assert known(world, "") == revision_of(world, "v1")
 
 
-def test_a_revision_that_was_stable_stays_so_whatever_else_runs() -> None:
+def test_a_stable_revision_stays_stable_with_any_other_revision() -> None:
     world = before_the_first_move()
     assert known(world, "web-gone") == "web-gone"
 

@@ -64,7 +64,7 @@ def test_a_jump_back_moves_traffic_and_keeps_the_pods(style: str) -> None:
 
 
 @BOTH
-def test_a_jump_that_is_asked_for_until_another_state_is_seen_is_made_once(style: str) -> None:
+def test_a_jump_that_a_client_repeats_until_it_sees_another_state_is_made_once(style: str) -> None:
     world = started(style, FOUR)
     world.people.ask_for_step(KEY, 3)
     world.rest()
@@ -219,7 +219,7 @@ def replan(world: World, *sizes: str | int, pause: int | None = None) -> None:
         (("30%", "20%", "20%", "20%"), 2),
     ],
 )
-def test_an_edited_plan_is_taken_up_where_as_many_pods_are_asked_for(
+def test_an_edited_plan_continues_at_the_step_with_the_same_number_of_pods(
     style: str, sizes: tuple[str, ...], place: int
 ) -> None:
     world = started(style, FOUR)

@@ -89,7 +89,7 @@ def test_an_undo_before_the_first_look_leaves_no_freeze(style: str) -> None:
     assert messages.FREEZE_TAKEN_OFF in event_message(world)
 
 
-def test_without_a_manifest_the_replica_set_tells_the_time_and_kubernetes_the_limits() -> None:
+def test_without_a_manifest_the_replica_set_gives_the_time_and_kubernetes_the_limits() -> None:
     world = never_looked_at("partition", applied=False)
     world.people.undo(KEY, template("v1"))
     world.people.unheard = False

@@ -91,7 +91,7 @@ def test_a_revision_of_a_set_is_its_images_and_its_controller_revision(which: st
 
 
 @BOTH
-def test_no_hash_of_ours_is_told_to_people(style: str) -> None:
+def test_no_hash_of_ours_is_shown_to_people(style: str) -> None:
     strategy = structs.replace(
         make_strategy(steps=make_steps("20%", "50%"), style=style),
         progress_deadline_seconds=30,

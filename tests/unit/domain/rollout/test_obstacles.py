@@ -209,7 +209,7 @@ def test_touched_routes_are_put_back_while_a_step_waits() -> None:
     assert weight_of(world) == 20
 
 
-def test_a_workload_that_its_owner_pauses_is_waited_for_and_said() -> None:
+def test_a_release_waits_for_a_workload_that_its_owner_pauses_and_reports_it() -> None:
     world = started()
     world.people.edit(KEY, paused=True)
     approve(world)

@@ -139,7 +139,7 @@ def test_the_last_approval_under_a_pause_moves_no_pod(style: str) -> None:
     assert status_of(world).phase == Phase.HEALTHY
 
 
-def test_a_rollback_of_a_set_that_its_owner_paused_says_what_it_waits_for() -> None:
+def test_a_rollback_of_a_set_that_its_owner_paused_names_its_wait() -> None:
     world = make_set_world("CloneSet")
     release_set(world)
     world.rest()

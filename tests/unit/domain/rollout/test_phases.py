@@ -390,7 +390,7 @@ def test_the_succeeded_condition_goes_when_the_next_release_begins() -> None:
     assert condition(status_of(world), "Succeeded") is None
 
 
-def test_the_status_tells_the_generation_that_was_looked_at() -> None:
+def test_the_status_has_the_observed_generation() -> None:
     world = started()
     rollout = world.cluster.rollouts[KEY]
     later = structs.replace(rollout.metadata, generation=rollout.metadata.generation + 1)

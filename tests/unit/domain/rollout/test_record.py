@@ -231,7 +231,7 @@ def test_the_objects_of_the_release_are_in_the_record() -> None:
     assert spec.traffic_routing.ingress is None
 
 
-def test_a_record_told_again_has_the_same_name() -> None:
+def test_a_repeated_record_has_the_same_name() -> None:
     world = recorded()
     release(world, "v1")
     found: set[str] = set()

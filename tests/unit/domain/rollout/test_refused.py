@@ -74,7 +74,7 @@ def pass_over_again_and_again(world: World, times: int = 5) -> None:
     reason=st.sampled_from(REASONS),
     disturbance=st.sampled_from(sorted(DISTURBANCES)),
 )
-def test_a_refusal_is_written_once_whatever_is_refused(
+def test_each_kind_of_refusal_is_written_once(
     style: str, state: StepState, action: str, reason: str, disturbance: str
 ) -> None:
     world = in_state(state, style)

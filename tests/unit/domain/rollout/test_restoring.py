@@ -212,7 +212,7 @@ def test_three_depths_are_two_grace_periods_apart() -> None:
 
 
 @BOTH
-def test_nothing_is_waited_for_where_no_object_points_at_another(style: str) -> None:
+def test_no_wait_begins_if_no_object_refers_to_another(style: str) -> None:
     def duration(world: World) -> timedelta:
         began = world.cluster.now
         roll_back(world)

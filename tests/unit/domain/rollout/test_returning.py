@@ -225,7 +225,7 @@ def test_a_third_revision_starts_from_the_stable_one(which: str) -> None:
 
 
 @EVERY
-def test_the_revision_that_was_rolled_back_may_be_asked_for_again(which: str) -> None:
+def test_the_revision_that_was_rolled_back_may_be_requested_again(which: str) -> None:
     world = taken_back(which)
     release_set(world, "v2")
     world.rest()

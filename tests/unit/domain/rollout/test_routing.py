@@ -323,7 +323,7 @@ def test_a_step_that_a_gateway_cannot_say_is_reported_before_a_pod_is_made() -> 
     assert sizes_of(world) == {"v1": 10}
 
 
-def test_a_rollback_waits_while_an_original_cannot_be_told() -> None:
+def test_a_rollback_waits_while_an_original_cannot_be_read() -> None:
     world = started()
     release(world, "v1")
     damaged = with_routes(observed(world), RouteUnreadable("OriginalCorrupt", "checksum differs"))

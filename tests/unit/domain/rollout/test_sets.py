@@ -325,7 +325,7 @@ def test_a_native_daemonset_is_released_within_its_owners_max_unavailable() -> N
 
 
 @pytest.mark.parametrize("which", ["CloneSet", "Advanced StatefulSet"])
-def test_an_owners_pause_is_waited_for_and_said(which: str) -> None:
+def test_a_release_waits_for_the_owners_pause_and_reports_it(which: str) -> None:
     own: JsonObject = {"paused": True}
     strategy: JsonObject = own if which == "CloneSet" else {"rollingUpdate": own}
     world = make_set_world(which, make_pod_set(which, strategy=strategy))
@@ -442,7 +442,9 @@ def test_a_change_that_admission_did_not_see_is_reported_once_and_known_from_the
 
 
 @pytest.mark.parametrize("which", ["CloneSet", "StatefulSet", "Advanced StatefulSet"])
-def test_a_third_revision_that_meets_no_stable_pod_leaves_stable_what_it_was(which: str) -> None:
+def test_a_third_revision_that_meets_no_stable_pod_does_not_change_the_stable_revision(
+    which: str,
+) -> None:
     """The set's own controller makes stable pods again; taking another for stable would delete them for ever."""
     world = make_set_world(which, strategy=make_strategy(steps=make_steps("80%")))
     release_set(world)

@@ -72,7 +72,7 @@ def test_after_zero_replicas_the_first_steps_share_and_never_more_is_new(which: 
     assert versions_of(world) == {"v1": 3, "v2": 2}
 
 
-def test_a_rollback_after_zero_goes_to_what_was_stable_before() -> None:
+def test_a_rollback_after_zero_goes_to_the_earlier_stable_revision() -> None:
     world = at_second_step()
     stable = ours_of(world).stable_revision
     world.people.edit_set(KEY, replicas=0)

@@ -137,7 +137,7 @@ def break_new_pods(world: World, stable: str) -> None:
     world.cluster.broken |= {p.metadata.uid for p in world.cluster.pods if p.revision != stable}
 
 
-def test_a_release_that_went_on_by_itself_is_held_and_said() -> None:
+def test_a_release_that_went_on_by_itself_is_held_and_reported() -> None:
     world = gone_on(at_half("partition"))
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE

@@ -115,7 +115,7 @@ def test_a_big_step_whose_pods_take_their_time_one_after_the_other_is_not_stalle
     assert set(seen) == {"False"}
 
 
-def test_a_set_that_replaces_its_pods_slowly_is_not_asked_for_events() -> None:
+def test_events_of_a_set_that_replaces_its_pods_slowly_are_not_read() -> None:
     world = make_set_world(
         "StatefulSet", strategy=make_strategy(steps=make_steps("60%", "80%"), traffic=False)
     )
@@ -141,7 +141,7 @@ def test_alternating_messages_are_written_once() -> None:
 
 
 @pytest.mark.parametrize("which", sorted(SETS))
-def test_a_set_whose_pods_are_missing_is_asked_for_its_events_after_a_minute(which: str) -> None:
+def test_events_of_a_set_with_missing_pods_are_read_after_a_minute(which: str) -> None:
     world = make_set_world(
         which, strategy=make_strategy(steps=make_steps("40%", "60%"), traffic=False)
     )
@@ -212,7 +212,7 @@ def test_a_deadline_without_a_way_back_tells_the_trouble_too() -> None:
     assert "image img:v2 cannot be pulled: not found" in stalled(world).message
 
 
-def test_the_pod_whose_trouble_a_deadline_tells_is_named_once() -> None:
+def test_the_pod_whose_problem_a_deadline_reports_is_named_once() -> None:
     strategy = structs.replace(
         make_strategy(steps=make_steps("20%", "50%")), progress_deadline_seconds=100
     )
@@ -238,7 +238,7 @@ def test_pods_that_cannot_be_made_while_a_step_waits_for_a_person_are_reported()
     assert (stalled(world).status, stalled(world).reason) == ("True", "FailedCreate")
 
 
-def test_a_set_is_not_asked_for_events_while_a_pod_of_it_is_on_its_way_out() -> None:
+def test_events_of_a_set_are_not_read_while_one_of_its_pods_ends() -> None:
     world = make_set_world("StatefulSet", strategy=make_strategy(steps=make_steps("60%", "80%")))
     release_set(world)
     world.run_until(lambda: ours_of(world).state == "StepUpgrade")
@@ -298,7 +298,7 @@ def test_a_timed_pause_ends_although_pods_fail() -> None:
     assert ours_of(world).step == 2
 
 
-def test_failing_pods_that_the_plan_allows_for_are_not_told_at_a_pause() -> None:
+def test_failing_pods_within_the_plans_tolerance_are_not_reported_at_a_pause() -> None:
     strategy = make_strategy(traffic=False, failure_threshold="50%")
     world = make_world(make_rollout(strategy=strategy))
     release(world)

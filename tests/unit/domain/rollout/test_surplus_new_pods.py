@@ -108,7 +108,7 @@ def test_the_release_template_that_somebody_applies_meanwhile_is_the_releases_ow
     assert ours_of(world).lent == ""
 
 
-def test_a_third_revision_that_comes_meanwhile_is_released_over_what_runs() -> None:
+def test_a_third_revision_that_comes_meanwhile_is_released_over_the_running_one() -> None:
     world = at_second_step()
     give_stable_template(world)
     release_set(world, "v3")

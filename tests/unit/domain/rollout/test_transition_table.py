@@ -3,7 +3,7 @@
 from tests.unit.domain.rollout.transition_table import DISTURBANCES, STATES, table, written
 
 
-def test_the_document_tells_what_is_decided_in_every_state_under_every_disturbance() -> None:
+def test_the_document_has_the_decision_for_every_state_and_disturbance() -> None:
     played = table().splitlines()
     assert len(played) == 2 + len(STATES) * len(DISTURBANCES)
     found = written().splitlines()

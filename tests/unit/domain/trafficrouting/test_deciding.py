@@ -222,7 +222,7 @@ def test_a_step_that_a_script_cannot_express_is_reported_before_a_shared_route_o
     assert led(world) == ["a"]
 
 
-def test_routes_are_restored_though_what_is_asked_cannot_be_said_any_more() -> None:
+def test_routes_are_restored_though_they_cannot_express_the_step_any_more() -> None:
     world = shared_world("a")
     change(world, A)
     world.rest()

@@ -71,7 +71,7 @@ def test_foreign_additions_are_no_change_and_foreign_removals_are_one() -> None:
     assert not seen(live).whole
 
 
-def test_a_new_version_keeps_what_others_added_and_drops_what_was_ours() -> None:
+def test_a_new_version_keeps_additions_of_others_and_drops_ours() -> None:
     live = body()
     live["metadata"] |= {"uid": "i1", "resourceVersion": "7", "finalizers": ["f"]}
     live["metadata"]["annotations"]["cert/x"] = "1"

@@ -19,7 +19,7 @@ from controller.domain.traffic.drift.difference import MAX_DIFFERENCES, differen
         ({"a": {}}, {"a": "x"}, ['a from {} to "x"']),
     ],
 )
-def test_differences_are_told_by_their_place(written: Any, live: Any, expected: list[str]) -> None:
+def test_differences_are_named_by_their_place(written: Any, live: Any, expected: list[str]) -> None:
     assert [str(item) for item in differences(written, live)] == expected
 
 

@@ -181,7 +181,7 @@ def test_kinds_that_come_after_each_other_are_a_cycle() -> None:
     assert isinstance(depths_of(((of("A"), after("A")),)), Cycle)
 
 
-def test_an_announcement_asks_for_a_name_without_a_share_whatever_the_step_says() -> None:
+def test_an_announcement_asks_for_a_name_without_a_share_at_every_step() -> None:
     step = Step(
         traffic="20%",
         matches=(HttpRouteMatch(headers=(ValueMatch(name="a", value="b"),)),),

@@ -52,7 +52,7 @@ def flaw(given: Any, *more: Any) -> str:
 SPLIT = rule(to("web", 80), to("web-canary.demo.svc.cluster.local", 20))
 
 
-def test_a_sound_answer_is_taken_and_what_it_left_out_is_kept() -> None:
+def test_a_sound_answer_is_taken_and_fields_that_it_leaves_out_are_kept() -> None:
     found = judged(answer(ADMIN, OLD, SPLIT, labels={"a": "9", "d": "4"}))
     assert found == {
         "spec": {"hosts": ["h"], "http": [ADMIN, OLD, SPLIT]},

@@ -33,7 +33,7 @@ def test_a_service_that_selects_no_pods_is_refused_in_words(
     assert not selects_pods(found, (HASH,))
 
 
-def test_a_selector_is_enough_whatever_else_the_service_is() -> None:
+def test_a_selector_is_enough_for_any_type_of_service() -> None:
     for found in (
         service(selector={"app": "web", HASH: "abc"}),
         service(selector={"app": "web"}, cluster_ip="None"),
@@ -42,7 +42,7 @@ def test_a_selector_is_enough_whatever_else_the_service_is() -> None:
         assert unusable(found, (HASH,)) is None
 
 
-def test_authors_are_told_what_can_be_known_of_a_service() -> None:
+def test_authors_learn_the_known_facts_about_a_service() -> None:
     assert "no selector" in warning_about(service())
     assert "headless" in warning_about(service(selector={"app": "web"}, cluster_ip="None"))
     assert warning_about(service(selector={"app": "web"})) == ""
