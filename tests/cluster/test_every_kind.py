@@ -161,7 +161,7 @@ async def table(request: pytest.FixtureRequest, stage: Product, recording: Recor
     "title",
     [pytest.param(t, marks=[] if t in SAMPLED else pytest.mark.full) for t in TABLE],
 )
-async def test_a_release_says_at_each_step_what_the_case_expects_and_leaves_nothing(
+async def test_a_release_has_the_expected_content_at_each_step_and_leaves_nothing(
     title: str, table: Together
 ) -> None:
     await table.result(title)

@@ -64,6 +64,8 @@ async def test_kubectl_runs_the_archive_as_its_plugin(
     assert "0.1.0" in result
 
 
-async def test_the_archive_has_what_a_private_worker_needs(plugin: Path, tmp_path: Path) -> None:
+async def test_the_archive_has_the_packages_of_a_private_worker(
+    plugin: Path, tmp_path: Path
+) -> None:
     result = await run(plugin, "lint-script", str(SCRIPT), home=tmp_path)
     assert result == "1 script: 0 errors, 0 notes\n"

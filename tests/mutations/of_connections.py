@@ -39,7 +39,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "a new list keeps what was deleted meanwhile",
             "        self.store.change(changed, gone)\n",
             "        self.store.change(changed, [])\n",
-            "component/kube/test_reflector_faults.py::test_gone_as_a_status_lists_again_and_finds_what_was_missed",
+            "component/kube/test_reflector_faults.py::test_gone_as_a_status_lists_again_and_finds_missed_changes",
         ),
         (
             "a watch that expired is begun again from where it was",
@@ -123,7 +123,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "a renewal takes what others wrote off the Lease",
             "        metadata = dict(self._metadata) | {\n",
             "        metadata: dict[str, Any] = {\n",
-            "component/kube/test_lease_store.py::test_an_update_carries_the_version_and_keeps_what_others_wrote",
+            "component/kube/test_lease_store.py::test_an_update_carries_the_version_and_keeps_fields_of_others",
         ),
     ),
     *named(

@@ -6,7 +6,7 @@ example, not on random ones: a defect that it notices here, it always notices.
 
 from typing import NamedTuple
 
-SHARE = "test_the_share_is_what_the_step_asked_and_nobody_elses_changes"
+SHARE = "test_the_new_version_gets_the_steps_share_and_no_other_share_changes"
 MATCHES = "test_requests_that_match_go_to_the_canary_and_all_others_where_they_went"
 OUTRANKS = "test_a_copy_never_outranks_another_services_condition_where_specificity_decides"
 INGRESS_SHARE = "test_an_ingress_gives_the_share_that_the_step_asked_and_nothing_of_others"

@@ -118,7 +118,7 @@ async def test_nobody_but_the_controller_calls_the_worker(
     await settles(reached_by_a_stranger, {"grpc": True, "metrics": True, "probes": True})
 
 
-async def test_the_controller_reaches_what_it_needs_and_no_other_port(
+async def test_the_controller_reaches_the_ports_that_it_needs_and_no_other(
     installed: NodePlane, stranger: str, policies: None
 ) -> None:
     controller, _ = await _pod(installed, CONTROLLER)

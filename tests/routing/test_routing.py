@@ -249,7 +249,7 @@ def without_nothing(shares: Shares) -> Shares:
 @pytest.mark.parametrize("kind", ALL)
 @EXAMPLES
 @given(table=routing_tables(), weight=st.integers(0, 100))
-async def test_the_share_is_what_the_step_asked_and_nobody_elses_changes(
+async def test_the_new_version_gets_the_steps_share_and_no_other_share_changes(
     script_worker: Worker, kind: str, table: Table, weight: int
 ) -> None:
     family = ALL[kind]
@@ -314,7 +314,7 @@ async def test_a_copy_never_outranks_another_services_condition_where_specificit
     assert RULES[kind].simulate(changed, Request(headers=both)) == {ADMIN: Fraction(1)}
 
 
-async def test_another_services_mapping_with_shorter_headers_loses_what_both_match(
+async def test_another_services_mapping_with_shorter_headers_loses_requests_that_both_match(
     script_worker: Worker,
 ) -> None:
     """Emissary orders Mappings by the length of their headers, and a script sees only one Mapping: a documented

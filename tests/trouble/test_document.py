@@ -25,7 +25,7 @@ def test_every_kind_and_style_has_an_answer_or_a_reason(trouble: Trouble) -> Non
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
-def test_every_row_says_what_happens_and_what_to_do(trouble: Trouble) -> None:
+def test_every_row_has_the_facts_and_the_remedy(trouble: Trouble) -> None:
     for row in trouble.rows:
         assert inspect.getdoc(row.scenario), row.scenario
         assert row.do, row.scenario

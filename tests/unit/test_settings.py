@@ -66,7 +66,7 @@ def test_a_variable_of_the_original_that_would_be_missed_is_refused(
     assert words in str(refused.value)
 
 
-def test_variables_that_say_what_the_flags_say_are_accepted() -> None:
+def test_variables_that_agree_with_the_flags_are_accepted() -> None:
     check_environment({"WEBHOOK_HOST": "10.0.0.1", "WEBHOOK_CERT_WRITER": "fs"}, URL)
     check_environment({"WEBHOOK_CERT_WRITER": "secret"}, "")
     check_environment({}, "")

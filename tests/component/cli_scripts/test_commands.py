@@ -97,7 +97,7 @@ def test_an_object_and_options_make_a_step(tmp_path: Path) -> None:
     assert "  +      weight: 87.5" in ended.output
 
 
-def test_a_failure_shows_where_and_what_was_printed(tmp_path: Path) -> None:
+def test_a_failure_shows_its_place_and_the_printed_text(tmp_path: Path) -> None:
     script = make_folder(tmp_path, "print('here')\nlocal function f() error('no') end\nf()")
     path = tmp_path / "lane.yaml"
     path.write_text(yaml.safe_dump(ORIGINAL))

@@ -46,7 +46,7 @@ def test_every_command_prints_what_the_page_says(
     assert written.startswith(shown)
 
 
-def test_the_page_names_what_people_forget() -> None:
+def test_the_page_names_the_parts_that_people_forget() -> None:
     text = DOCS.read_text()
     for part in (
         "ipairs(obj.matches or {})",

@@ -127,7 +127,7 @@ async def test_without_a_header_lint_reports_the_working_steps(
     assert "20 %, headers changed" in ignored.message
 
 
-async def test_without_a_header_what_is_ignored_is_a_note(engine: Engine, tmp_path: Path) -> None:
+async def test_without_a_header_an_ignored_field_is_a_note(engine: Engine, tmp_path: Path) -> None:
     share = "local share = math.max(0, obj.canaryWeight)\n"
     script = SPLIT.split("\n", 1)[1].replace("obj.stableWeight", "100 - share")
     found = await findings(engine, tmp_path, share + script.replace("obj.canaryWeight", "share"))

@@ -151,7 +151,7 @@ print(json.dumps({{
 
 
 @pytest.mark.parametrize("version", [V1, "client.authentication.k8s.io/v1beta1"])
-async def test_a_log_in_program_beside_the_file_gets_what_client_go_gives_it(
+async def test_a_login_program_beside_the_file_gets_the_input_of_client_go(
     tmp_path: Path, version: str
 ) -> None:
     (tmp_path / "login").write_text(PROGRAM.format(python=sys.executable))

@@ -126,7 +126,7 @@ async def test_a_login_program_runs_once_for_a_storm_of_refusals(tmp_path: Path)
     assert counter.read_text() == "2"
 
 
-async def test_connect_says_what_is_wrong_with_a_kubeconfig(tmp_path: Path) -> None:
+async def test_connect_names_the_mistake_in_a_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(BadConfiguration, match="absent does not exist"):
         await KubeClient.connect(kubeconfig=str(tmp_path / "absent"), user_agent="tests")
     server = FaultyServer()

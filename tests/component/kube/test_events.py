@@ -227,7 +227,7 @@ async def test_an_event_of_a_namespace_that_goes_keeps_no_other_waiting() -> Non
 
 
 @virtual_time
-async def test_long_texts_are_cut_to_what_the_server_accepts() -> None:
+async def test_long_texts_are_cut_to_the_length_that_the_server_accepts() -> None:
     server = FaultyServer(others=[answering(201, b"{}")])
     long_name = ObjectMeta(name="w" * 253, namespace="shop", uid="u")
     async with recording(server) as recorder:

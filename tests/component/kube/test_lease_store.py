@@ -33,7 +33,7 @@ async def test_a_lease_is_read_as_it_is_and_absence_is_none() -> None:
 
 
 @virtual_time
-async def test_an_update_carries_the_version_and_keeps_what_others_wrote() -> None:
+async def test_an_update_carries_the_version_and_keeps_fields_of_others() -> None:
     server = FaultyServer(others=[answering(200, HELD)])
     async with server.running(), connected(server) as client:
         store = KubeLeaseStore(client, "ns", "l")

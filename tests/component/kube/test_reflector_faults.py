@@ -91,7 +91,7 @@ async def test_gone_in_the_stream_lists_again_without_a_storm() -> None:
 
 
 @virtual_time
-async def test_gone_as_a_status_lists_again_and_finds_what_was_missed() -> None:
+async def test_gone_as_a_status_lists_again_and_finds_missed_changes() -> None:
     server = FaultyServer(
         lists=[
             listing("10", thing("a", "5"), thing("b", "6")),

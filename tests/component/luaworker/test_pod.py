@@ -50,7 +50,7 @@ async def running(interpreter: Path) -> AsyncIterator[Worker]:
         yield started
 
 
-async def test_the_emulation_denies_what_a_pod_is_denied(interpreter: Path) -> None:
+async def test_the_emulation_denies_each_target_that_a_pod_is_denied(interpreter: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, pod.__file__, str(interpreter), "-c", _PROBE, stdout=asyncio.subprocess.PIPE
     )

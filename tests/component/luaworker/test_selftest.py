@@ -120,7 +120,7 @@ async def test_a_zygote_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("hungry", [True, False], ids=["a-loop", "a-short-script"])
-async def test_only_what_uses_much_cpu_yields_to_others(hungry: bool) -> None:
+async def test_only_a_call_that_uses_much_cpu_yields_to_others(hungry: bool) -> None:
     metrics = Metrics()
     settings = Settings(listen="", concurrency=2, cpu_ms=200, wall_ms=8000)
     pool = Pool(settings, metrics)

@@ -245,7 +245,7 @@ async def test_readiness_depends_on_nothing() -> None:
         ("/mutate-v1-service", review({}, {})),
     ],
 )
-async def test_requests_without_what_we_judge_pass(path: str, body: Json) -> None:
+async def test_requests_without_a_judged_object_pass(path: str, body: Json) -> None:
     async with called(Reads(), NoMetrics()) as session:
         assert await answer(session, path, body) == {"uid": "r-1", "allowed": True}
 

@@ -317,7 +317,7 @@ def test_the_spelling_is_kept_only_where_it_is_needed() -> None:
     assert KEPT_V1ALPHA1 not in child(up(obj), "metadata", "annotations")
 
 
-def test_a_reference_edited_by_an_old_client_keeps_what_is_its_own() -> None:
+def test_a_reference_edited_by_an_old_client_keeps_its_own_fields() -> None:
     references = [
         {"apiVersion": "x/v1", "kind": "K", "name": name, "params": {"n": name}} for name in "ab"
     ]

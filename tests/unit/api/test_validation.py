@@ -222,7 +222,7 @@ def test_a_rollback_in_batches_that_cannot_be_is_warned_of(
     assert all("has no effect here" in text and why in text for text in found)
 
 
-def test_warnings_name_what_will_not_happen() -> None:
+def test_warnings_name_changes_without_effect() -> None:
     shared = canary(
         {"replicas": 1},
         disableGenerateCanaryService=True,

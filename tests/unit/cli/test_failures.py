@@ -63,7 +63,7 @@ def test_the_refusal_of_an_admission_plugin_is_passed_on() -> None:
         (LostLease("gone"), "gone"),
     ],
 )
-def test_every_failure_is_one_line_that_says_what_to_do(error: MoonshiftError, part: str) -> None:
+def test_every_failure_is_one_line_with_a_remedy(error: MoonshiftError, part: str) -> None:
     assert part in explain(error)
     assert "\n" not in explain(error)
 

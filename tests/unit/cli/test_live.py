@@ -52,7 +52,7 @@ async def play(world: World) -> None:
         task.cancel()
 
 
-async def test_in_a_pipe_only_what_is_new_is_printed(
+async def test_in_a_pipe_only_new_lines_are_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(live, "terminal", lambda: None)

@@ -118,9 +118,7 @@ FORBIDDEN = (
         ("Never heard of", "", "kubectl moonshift describe web -n shop"),
     ],
 )
-def test_the_first_command_is_about_what_is_in_the_way(
-    reason: str, message: str, first: str
-) -> None:
+def test_the_first_command_is_about_the_obstacle(reason: str, message: str, first: str) -> None:
     assert typed(stalled(reason, message))[0].startswith(first)
 
 

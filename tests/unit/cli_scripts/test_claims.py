@@ -28,7 +28,7 @@ def test_two_steps_with_one_answer_are_a_breach_unless_no_step_matters() -> None
     assert breach("weight", same, independent=True) is None
 
 
-def test_a_refusal_is_a_breach_of_what_the_claim_covers_only() -> None:
+def test_a_refusal_breaks_a_claim_only_within_its_scope() -> None:
     assert breach("path", answers("path", None), independent=False) == Unable(0, NO)
     assert breach("path", answers("path", 1, 2, None, None), independent=False) is None
 

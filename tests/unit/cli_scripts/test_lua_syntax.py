@@ -59,7 +59,7 @@ def test_a_first_line_with_a_hash_sign_is_skipped() -> None:
     assert lines("#!/usr/bin/lua\nreturn 1") == [2]
 
 
-def test_globals_are_what_no_local_declares() -> None:
+def test_a_name_that_no_local_declares_is_global() -> None:
     source = """local a = a
 for i = 1, 2 do i = 3 end
 b, c.d = 1, 2

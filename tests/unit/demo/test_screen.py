@@ -58,7 +58,7 @@ def test_a_contradiction_is_shown_in_full() -> None:
     assert "1 of 2 checks failed" in output.getvalue()
 
 
-def test_the_verdict_counts_what_held() -> None:
+def test_the_verdict_counts_the_claims_that_held() -> None:
     shown, output = screen()
     shown.verdict([Claim("right")])
     assert "1 checks passed" in output.getvalue()

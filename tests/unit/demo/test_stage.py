@@ -15,7 +15,7 @@ from localcluster.errors import ClusterError
 from localcluster.ports import free_ports
 
 
-def test_a_command_line_keeps_what_one_machine_does_not_change() -> None:
+def test_a_command_line_keeps_arguments_that_are_the_same_on_one_machine() -> None:
     manifest = ["python", "-m", "controller", "--leader-elect", "--lua-worker=dns:///w:9090"]
     manifest.append("--lua-worker-tls-dir=/certificates/worker")
     assert on_one_machine(manifest, {"--lua-worker": "unix:///w.sock"}) == [

@@ -113,7 +113,7 @@ def test_a_pod_beyond_the_restricted_level_is_found(expected: str) -> None:
 
 
 @pytest.mark.parametrize("name", PODS)
-def test_a_container_asks_for_what_it_needs_and_is_bounded(name: str) -> None:
+def test_a_container_has_requests_and_limits(name: str) -> None:
     for one in containers(PODS[name]):
         assert {"cpu", "memory"} <= one["resources"]["requests"].keys()
         assert "memory" in one["resources"]["limits"]

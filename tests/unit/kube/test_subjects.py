@@ -14,7 +14,7 @@ def test_a_service_account_has_its_groups() -> None:
     }
 
 
-def test_a_right_is_named_without_its_account_and_without_what_is_empty() -> None:
+def test_a_right_is_named_without_its_account_and_without_empty_parts() -> None:
     right = Right("patch", "a.io", "lanes", "", "shop", "web", "shop/router")
     named = {"verb": "patch", "group": "a.io", "resource": "lanes", "namespace": "shop"}
     assert attributes(right) == {**named, "name": "web"}

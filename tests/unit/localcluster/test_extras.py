@@ -24,7 +24,7 @@ def extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Extra:
     return Extra("it", Program(module, ".", "It"), {"example.org/dependency": ("crds", "one.yaml")})
 
 
-def test_the_key_depends_on_sources_and_on_what_is_kept(extra: Extra) -> None:
+def test_the_key_depends_on_the_sources_and_the_kept_files(extra: Extra) -> None:
     keys = [extra.key(), extra.key()]
     (extra.program.module / "main.go").write_text("package main")
     keys.append(extra.key())
@@ -99,7 +99,7 @@ def test_only_objects_without_pods_are_taken_from_openkruises_installation() -> 
     assert len(WEBHOOKS) == 6
 
 
-def test_the_pinned_kruise_is_what_is_built() -> None:
+def test_the_built_kruise_is_the_pinned_one() -> None:
     text = (KRUISE.program.module / "go.mod").read_text()
     assert "github.com/openkruise/kruise v1.8.0" in text
     assert text.count(" => ") == 29

@@ -93,7 +93,7 @@ def test_every_stage_names_a_node_or_a_pod_and_does_something() -> None:
     assert documented == set(re.findall(r'\["(sim\.moonshift\.dev/[a-z-]+)"\]', text))
 
 
-def test_the_audit_policy_records_what_invariants_need() -> None:
+def test_the_audit_policy_records_the_requests_that_invariants_need() -> None:
     policy = yaml.safe_load((flags.HERE / "audit-policy.yaml").read_text())
     whole = [r for r in policy["rules"] if r["level"] == "RequestResponse"]
     groups = {entry["group"] for rule in whole for entry in rule["resources"]}

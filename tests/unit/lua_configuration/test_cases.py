@@ -71,6 +71,6 @@ async def test_a_result_as_original_changes_nothing_more(script_worker: Worker, 
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=[str(p.relative_to(FOLDER)) for p in SCRIPTS])
-def test_every_script_says_its_name_and_what_it_can(path: Path) -> None:
+def test_every_script_declares_its_name_and_its_abilities(path: Path) -> None:
     lines = [line for line in path.read_text().splitlines() if line.startswith("--@")]
     assert {"--@name", "--@can"} <= {line.split()[0] for line in lines}

@@ -48,7 +48,7 @@ def test_every_function_that_a_script_can_call_is_described(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_a_module_reads_what_it_asks_for_and_sets_nothing(path: Path) -> None:
+def test_a_module_reads_the_globals_that_it_requests_and_sets_none(path: Path) -> None:
     text = path.read_text()
     asked = set(parse_header(text).uses)
     uses = syntax_of(text.encode()).globals

@@ -123,7 +123,7 @@ def test_a_kill_of_a_stranger_says_nothing_about_the_script() -> None:
         of_exit(Exit(1, signal.SIGKILL, 0, 0, 0), LIMITS, "s", "")
 
 
-def test_the_cache_forgets_what_was_used_least() -> None:
+def test_the_cache_forgets_the_least_used_entry() -> None:
     cache = ScriptCache(capacity=2 * (256 + 5))
     first, second = cache.keep(b"11111"), cache.keep(b"22222")
     assert cache.text(first) == b"11111"

@@ -24,7 +24,7 @@ def test_a_view_writes_its_own_fields_and_keeps_all_others() -> None:
     assert state.deployments[KEY].spec.template == template("v2")
 
 
-def test_writing_what_is_there_changes_nothing() -> None:
+def test_writing_the_present_value_changes_nothing() -> None:
     state = ClusterState(NOW)
     stored = state.deployments.put(make_deployment())
     before = state.version

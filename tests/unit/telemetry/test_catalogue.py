@@ -10,7 +10,7 @@ def test_the_tables_are_those_of_the_code() -> None:
     assert renewed(text) == text, "run make generate"
 
 
-def test_every_metric_says_what_it_means_and_none_is_there_twice() -> None:
+def test_every_metric_is_there_once_with_its_meaning() -> None:
     ours = [*of_controller(), *of_state()]
     assert all(entry.text for entry in (*ours, *of_worker()))
     assert len({entry.name for entry in ours}) == len(ours)

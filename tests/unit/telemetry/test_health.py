@@ -46,7 +46,7 @@ async def fetched(session: aiohttp.ClientSession, port: int, path: str) -> tuple
         return response.status, await response.text()
 
 
-async def test_readiness_names_what_is_not_ready_and_liveness_does_not_care() -> None:
+async def test_readiness_names_the_failed_checks_and_liveness_ignores_them() -> None:
     server = HealthServer("127.0.0.1:0", "0", Page())
     reasons: dict[str, str | None] = {"caches": "pods not listed yet"}
     server.add_ready_check("caches", lambda: reasons["caches"])

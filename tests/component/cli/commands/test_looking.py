@@ -11,7 +11,7 @@ from tests.component.cli.double import (
 from tests.component.kube.faulty_server import status
 
 
-async def test_the_table_lists_what_is_there(tmp_path: Path) -> None:
+async def test_the_table_lists_the_existing_objects(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(), make_rollout(name="api")) as api:
         table = await api.run("get")
         data = await api.run("get", "rollouts", "-o", "json")

@@ -31,7 +31,7 @@ async def test_promote_approves_the_step_it_saw(tmp_path: Path) -> None:
     assert operations[2]["value"]["step"] == 1
 
 
-async def test_promote_resumes_what_was_paused(tmp_path: Path) -> None:
+async def test_promote_resumes_a_paused_release(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(paused=True, state="StepUpgrade")) as api:
         result = await api.run("promote", "web")
     assert result.output == "rollout.rollouts.kruise.io/web resumed\n"

@@ -123,7 +123,7 @@ def with_set(api: Cluster, collection: str) -> None:
         (of_kind("apps.kruise.io/v1alpha1", "CloneSet", "old1"), CLONE_SETS),
     ],
 )
-async def test_undo_of_a_set_writes_what_its_stable_revision_keeps(
+async def test_undo_of_a_set_writes_the_template_of_its_stable_revision(
     tmp_path: Path, rollout: dict[str, Any], collection: str
 ) -> None:
     async with cluster(tmp_path, rollout) as api:
@@ -149,7 +149,7 @@ async def test_undo_of_a_kind_that_is_not_served_or_not_released_says_so(tmp_pat
 
 
 @pytest.mark.parametrize("kept", [True, False])
-async def test_why_offers_what_undo_can_do(tmp_path: Path, kept: bool) -> None:
+async def test_why_offers_an_undo_that_works(tmp_path: Path, kept: bool) -> None:
     async with cluster(tmp_path, of_kind("apps/v1", "StatefulSet", "app-old1")) as api:
         with_set(api, STATEFUL_SETS)
         if not kept:

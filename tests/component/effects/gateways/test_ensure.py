@@ -296,7 +296,7 @@ async def test_two_services_behind_one_object_are_led_by_one_write(
     assert server.spec(*VS) == rules()
 
 
-async def test_siblings_are_what_the_header_asks_for(
+async def test_siblings_follow_the_header_of_the_script(
     scripts: Scripts, routes: GatewayRoutes
 ) -> None:
     scripts.headers["VirtualService"] += "\n--@siblings networking.istio.io/DestinationRule"

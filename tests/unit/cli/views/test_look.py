@@ -74,7 +74,7 @@ def test_at_rest_the_running_revision_is_stable() -> None:
     assert {step.mark for step in view.steps} == {"to come"}
 
 
-def test_services_say_what_they_are_pinned_to() -> None:
+def test_services_show_the_revision_of_their_pin() -> None:
     pod = make_pod("a", NEW)
     view = look_at(
         make_observation(
@@ -154,7 +154,7 @@ def test_revisions_are_named_by_their_images() -> None:
     ]
 
 
-def test_without_stable_pods_an_approval_is_still_what_helps() -> None:
+def test_without_stable_pods_an_approval_still_helps() -> None:
     stall = {"type": "Stalled", "status": "True", "reason": "SideWithoutEndpoints"}
     command = "moonshift approve web -n shop"
     assert hint(summary_of(make_rollout(conditions=[stall])), "moonshift") == command

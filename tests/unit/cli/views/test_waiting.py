@@ -81,7 +81,7 @@ BACK_OFF = {
         ),
     ],
 )
-def test_the_sentence_names_what_is_missing(rollout: Rollout, text: str) -> None:
+def test_the_sentence_names_the_missing_part(rollout: Rollout, text: str) -> None:
     assert waits_for(rollout) == text
 
 

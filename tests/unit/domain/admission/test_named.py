@@ -89,7 +89,7 @@ def test_secrets_and_kinds_without_a_script_are_never_looked_at(reference: objec
     assert len(named(found)) == 2
 
 
-def test_parameters_do_not_hide_what_is_named() -> None:
+def test_parameters_do_not_hide_named_objects() -> None:
     reference = {**CUSTOM, "params": {"scale": 100}}
     found = raw(trafficRoutings=[{"service": "web", "customNetworkRefs": [reference]}])
     assert len(named(found)) == 3

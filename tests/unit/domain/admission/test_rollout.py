@@ -51,7 +51,7 @@ def test_conflicts_are_seen_through_v1alpha1() -> None:
     assert admit_rollout(None, to_v1alpha1(raw()), [rollout()]).findings
 
 
-def test_itself_and_what_is_being_deleted_is_no_conflict() -> None:
+def test_no_rollout_conflicts_with_itself_or_with_a_deleted_one() -> None:
     going = msgspec.structs.replace(
         rollout(),
         metadata=ObjectMeta(name="x", deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC)),

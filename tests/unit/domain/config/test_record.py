@@ -25,7 +25,7 @@ def test_an_object_that_begins_or_ends_to_be_tracked_is_no_change() -> None:
     assert [found.name for found in changes(pair, seen(("a", "1"), ("b", "2")))] == ["ConfigMap/b"]
 
 
-def test_the_record_at_rest_follows_what_is_tracked_and_keeps_what_was_released() -> None:
+def test_the_record_at_rest_follows_the_tracked_objects_and_keeps_the_released_content() -> None:
     record = TrackedConfig(ConfigPair("t", "", {"ConfigMap/a": "1", "ConfigMap/b": "1"}))
     now = at_rest(record, "t", seen(("a", "2"), ("c", "1")))
     assert now.stable == ConfigPair("t", "", {"ConfigMap/a": "1", "ConfigMap/c": "1"})

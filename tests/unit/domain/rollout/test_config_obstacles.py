@@ -186,7 +186,7 @@ def test_without_the_annotation_copies_go_and_nothing_is_remembered() -> None:
     assert stamp(world) == ""
 
 
-def test_where_a_rollout_id_says_what_a_release_is_a_content_is_not_released() -> None:
+def test_content_is_not_released_where_a_rollout_id_defines_the_release() -> None:
     world = tracking(annotations={"rollouts.kruise.io/rollout-id": "first"})
     says(world, "two")
     world.rest()

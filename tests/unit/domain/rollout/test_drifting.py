@@ -146,7 +146,7 @@ def test_a_timed_pause_still_ends_while_a_change_is_held() -> None:
     assert decision.wake_at <= world.cluster.now + timedelta(seconds=30)
 
 
-def test_the_next_step_does_not_write_over_what_is_held() -> None:
+def test_the_next_step_does_not_overwrite_a_held_change() -> None:
     world = started(
         steps=(
             Step(replicas=2, traffic="20%", pause=Pause(0)),

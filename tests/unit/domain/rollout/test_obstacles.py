@@ -353,7 +353,7 @@ def position_of(status: RolloutStatus) -> MoonshiftStatus:
     return status.moonshift
 
 
-def test_without_its_label_stable_is_what_runs_and_is_not_the_new_template() -> None:
+def test_without_its_label_the_running_revision_other_than_the_new_template_is_stable() -> None:
     world = make_world()
     release(world)
     workload = workload_of(world)

@@ -163,7 +163,7 @@ def test_an_object_behind_a_route_is_restored_a_grace_period_after_the_route(
 
 
 @pytest.mark.parametrize("style", ["partition", "canary", "blue-green"])
-def test_success_gives_back_the_routes_and_a_grace_period_later_what_they_pointed_at(
+def test_success_restores_the_routes_and_a_grace_period_later_the_objects_below_them(
     style: str,
 ) -> None:
     world = underway(style)
@@ -313,7 +313,7 @@ def lose_new_pods(world: World) -> None:
     world.people.fail_pods(frozenset(new))
 
 
-def test_traffic_withdrawn_from_lost_pods_leaves_what_routes_point_at_for_their_return() -> None:
+def test_traffic_moved_from_lost_pods_leaves_the_targets_of_routes_for_its_return() -> None:
     world = underway("canary")
     world.watchers.clear()
     diary = Diary(world)

@@ -337,7 +337,7 @@ def test_the_release_that_was_rolled_back_is_recorded_as_such() -> None:
     assert outcomes == ["RolledBack", "Succeeded"]
 
 
-def test_the_owners_own_rollout_id_is_what_pods_say() -> None:
+def test_pods_carry_the_owners_own_rollout_id() -> None:
     world = half_way("StatefulSet")
     labels = {**set_of(world).metadata.labels, names.ROLLOUT_ID: "mine"}
     world.people.label_set(KEY, labels)

@@ -154,7 +154,7 @@ def test_undo_goes_back_to_the_stable_version() -> None:
 
 
 @pytest.mark.parametrize("lose", [deleted_stable, gone_on])
-def test_promote_ends_the_release_with_what_runs(lose: Callable[[World], World]) -> None:
+def test_promote_ends_the_release_with_the_running_version(lose: Callable[[World], World]) -> None:
     """It jumps to the last step, and approves that."""
     world = at_first_step()
     lose(world)

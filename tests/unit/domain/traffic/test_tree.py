@@ -18,7 +18,7 @@ from .json_trees import values
 
 
 @given(values)
-def test_reading_what_was_written_gives_the_same(value: object) -> None:
+def test_reading_a_written_value_gives_the_same_value(value: object) -> None:
     assert same(decode(encode(value)), value)  # type: ignore[arg-type]  # any JSON
 
 
@@ -34,7 +34,7 @@ def test_nothing_is_lost(text: str) -> None:
     ("read", "written"),
     [("1.0", "1"), ("1e3", "1000"), ("1e21", "1e+21"), ('"<a&b>"', r'"\u003ca\u0026b\u003e"')],
 )
-def test_bytes_are_what_go_prints(read: str, written: str) -> None:
+def test_bytes_are_printed_as_by_go(read: str, written: str) -> None:
     assert encode(decode(read.encode())) == written.encode()
 
 

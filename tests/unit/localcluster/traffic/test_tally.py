@@ -7,7 +7,7 @@ import pytest
 from localcluster.traffic.tally import KEPT_FAILURES, Tally, sigmas
 
 
-def test_a_window_counts_only_what_is_sent_while_it_is_open() -> None:
+def test_a_window_counts_only_requests_sent_while_it_is_open() -> None:
     tally = Tally()
     tally.sent("plain").answered("old")
     before = tally.sent("marked")

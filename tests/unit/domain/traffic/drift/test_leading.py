@@ -82,7 +82,7 @@ SENT: Tree = {"spec": {"weight": 2}}
         (ORIGINAL, Stored.DROPPED),
     ],
 )
-def test_the_answer_to_a_write_says_what_was_kept(kept: Tree, expected: Stored) -> None:
+def test_the_answer_to_a_write_shows_the_kept_fields(kept: Tree, expected: Stored) -> None:
     assert stored_how(ORIGINAL, SENT, kept) is expected
 
 

@@ -215,7 +215,7 @@ def test_likeness_looks_only_so_deep() -> None:
 
 
 @given(values, values)
-def test_likeness_knows_what_is_equal_and_what_is_covered(one: Any, other: Any) -> None:
+def test_likeness_distinguishes_equal_and_covered(one: Any, other: Any) -> None:
     likeness = Likeness()
     first, second = likeness.node(one), likeness.node(other)
     assert (first is second) == same(one, other)

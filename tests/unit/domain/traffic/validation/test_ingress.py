@@ -66,7 +66,7 @@ def test_the_copy_has_the_paths_of_the_stable_service_alone() -> None:
     }
 
 
-def test_the_copy_leaves_out_what_belongs_to_one_object_alone() -> None:
+def test_the_copy_leaves_out_fields_that_only_one_object_can_have() -> None:
     metadata = copy()["metadata"]
     assert metadata["labels"] == {"team": "a"}
     assert metadata["annotations"] == {"nginx.ingress.kubernetes.io/proxy-read-timeout": "30"}
