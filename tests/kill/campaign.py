@@ -15,10 +15,10 @@ from localcluster.api import JsonObject
 from localcluster.errors import NotReady
 from tests.cluster.manifests import Application
 from tests.cluster.work import START_COSTS, unbounded_work
+from tests.kill.courses import COURSES, STRAIGHT
 from tests.kill.lanes import Laboratory, Lane
 from tests.kill.proxy import Moment
 from tests.kill.releases import STYLES, end_of, release
-from tests.kill.tales import STRAIGHT, TALES
 
 T = TypeVar("T")
 ATTEMPTS = 5
@@ -29,12 +29,12 @@ class Cell(NamedTuple):
     """A style of release, and a course of people's actions."""
 
     style: str
-    tale: str
+    course: str
 
     @property
     def short(self) -> str:
         """Part of the names of its applications; none is the beginning of another."""
-        return f"{self.style[0]}{list(TALES).index(self.tale)}"
+        return f"{self.style[0]}{list(COURSES).index(self.course)}"
 
 
 class Case(NamedTuple):
@@ -56,7 +56,7 @@ class Golden:
 
     def cases(self, cell: Cell) -> list[Case]:
         """Every write at every moment; the writes before the turn are cases of the straight release."""
-        first = 1 if cell.tale == STRAIGHT else max(1, self.turn)
+        first = 1 if cell.course == STRAIGHT else max(1, self.turn)
         numbers = range(first, len(self.writes) + 1)
         return [Case(cell, number, moment) for number in numbers for moment in Moment]
 
@@ -98,7 +98,7 @@ class Campaign:
     def report(self) -> str:
         """The covered cases, a line for each cell."""
         return "\n".join(
-            f"{cell.style}, {cell.tale}: {len(self.golden[cell].writes)} writes, "
+            f"{cell.style}, {cell.course}: {len(self.golden[cell].writes)} writes, "
             f"{tally.tried} of {len(self.golden[cell].cases(cell))} cases, {tally.kills} kills, "
             f"{self.golden[cell].asked.total()} requests and {tally.more} more at most"
             for cell, tally in self.tallies.items()
@@ -121,7 +121,7 @@ class Campaign:
             self.laboratory,
             lane,
             self._app(cell),
-            tale=TALES[cell.tale],
+            course=COURSES[cell.course],
             turned=lambda: turns.append(len(lane.proxy.writes)),
         )
         found = await story.violations()
@@ -134,7 +134,7 @@ class Campaign:
     async def _interrupted(self, lane: Lane, case: Case) -> None:
         cell, number, moment = case
         golden, tally = self.golden[cell], self.tallies[cell]
-        named = f"{cell.style}, {cell.tale}: {moment} {number} ({golden.writes[number - 1]})"
+        named = f"{cell.style}, {cell.course}: {moment} {number} ({golden.writes[number - 1]})"
         tally.tried += 1
         for _ in range(ATTEMPTS):
             before = lane.kills
@@ -152,7 +152,7 @@ class Campaign:
         golden, app = self.golden[cell], self._app(cell)
         try:
             story = await release(
-                self.laboratory, lane, app, (number, moment), tale=TALES[cell.tale]
+                self.laboratory, lane, app, (number, moment), course=COURSES[cell.course]
             )
         except NotReady as stuck:
             log = lane.controller.log_tail()

@@ -18,9 +18,9 @@ from tests.cluster.kinds import (
 )
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
 from tests.cluster.story import Story, sub_status
+from tests.kill.courses import Course, goes_through, whole
 from tests.kill.lanes import Laboratory, Lane
 from tests.kill.proxy import Moment
-from tests.kill.tales import Tale, goes_through, whole
 
 STYLES: dict[str, Application] = {
     "canary style, one shared Service": Application(
@@ -42,12 +42,12 @@ async def release(
     app: Application,
     target: tuple[int, Moment] | None = None,
     *,
-    tale: Tale = goes_through,
+    course: Course = goes_through,
     turned: Callable[[], None] = lambda: None,
 ) -> Story:
     """One release from the first object to the last write, interrupted at `target`.
 
-    `turned` is called when step 1 waits for its approval, before the actions of the tale.
+    `turned` is called when step 1 waits for its approval, before the actions of the course.
     """
     app = replace(app, namespace=lane.namespace)
     story = Story(laboratory.plane, laboratory.recorder, app, plainly=True)
@@ -59,7 +59,7 @@ async def release(
         await story.release(NEW_IMAGE)
         await story.paused_at(1)
         turned()
-        await tale(story)
+        await course(story)
         await whole(story)
         lane.rest()
     finally:

@@ -1,7 +1,7 @@
 """The controller is killed at every write of a release; the release ends as if nothing had been.
 
-One golden run per style and tale says which writes there are. Each is then interrupted at three moments; the controller
-starts again, the end is compared with the golden one, and every invariant is judged over the whole history.
+One golden run per style and course says which writes there are. Each is then interrupted at three moments; the
+controller starts again, the end is compared with the golden one, and every invariant is judged over the whole history.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from tests.kill.campaign import Campaign, Case, Cell
+from tests.kill.courses import COURSES
 from tests.kill.lanes import Laboratory
 from tests.kill.releases import STYLES
-from tests.kill.tales import TALES
 
 SAMPLED = 10
 """Every so manieth case of each cell is part of every test run; it shares no factor with the three moments."""
-CELLS = tuple(Cell(style, tale) for tale in TALES for style in STYLES)
+CELLS = tuple(Cell(style, course) for course in COURSES for style in STYLES)
 
 Choice = Callable[[Cell, list[Case]], Iterable[Case]]
 
@@ -47,9 +47,9 @@ async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("tale", TALES)
+@pytest.mark.parametrize("course", COURSES)
 @pytest.mark.parametrize("style", STYLES)
 async def test_a_release_interrupted_at_any_write_ends_as_if_nothing_had_been(
-    laboratory: Laboratory, style: str, tale: str
+    laboratory: Laboratory, style: str, course: str
 ) -> None:
-    await interrupted(laboratory, "full", (Cell(style, tale),), lambda _, cases: cases)
+    await interrupted(laboratory, "full", (Cell(style, course),), lambda _, cases: cases)

@@ -25,7 +25,7 @@ from tests.cluster.story import Story, conclude
 from tests.cluster.table import LAST
 
 MINUTE = 60.0
-Tale = Callable[[Crowd, Product], Awaitable[None]]
+Course = Callable[[Crowd, Product], Awaitable[None]]
 
 
 async def goes_through(crowd: Crowd, product: Product) -> None:
@@ -71,15 +71,15 @@ async def killed(product: Product) -> None:
     await product.controller.start()
 
 
-TALES: tuple[Tale, ...] = (goes_through, is_rolled_back, starts_over)
+COURSES: tuple[Course, ...] = (goes_through, is_rolled_back, starts_over)
 
 
 async def played(
-    tale: Tale, product: Product, recorder: Recorder, styles: Mapping[str, Application]
+    course: Course, product: Product, recorder: Recorder, styles: Mapping[str, Application]
 ) -> Crowd:
     """Play the scenario in every style, each in a namespace of its own."""
     crowd = Crowd(await settled_in(styles, product, recorder))
-    await tale(crowd, product)
+    await course(crowd, product)
     return crowd
 
 
@@ -95,28 +95,28 @@ async def settled_in(
     return stories
 
 
-def titled(*, often: Tale | None = None) -> list[object]:
+def titled(*, often: Course | None = None) -> list[object]:
     """All scenarios; every restart waits until the Lease of the killed process has expired, so only one scenario is
     part of every run."""
     return [
-        pytest.param(tale, id=tale.__name__, marks=[] if tale is often else pytest.mark.full)
-        for tale in TALES
+        pytest.param(course, id=course.__name__, marks=[] if course is often else pytest.mark.full)
+        for course in COURSES
     ]
 
 
-@pytest.mark.parametrize("tale", titled(often=goes_through))
+@pytest.mark.parametrize("course", titled(often=goes_through))
 async def test_native_workloads_are_released_though_the_controller_is_killed_at_every_step(
-    tale: Tale, product: Product, recorder: Recorder
+    course: Course, product: Product, recorder: Recorder
 ) -> None:
-    crowd = await played(tale, product, recorder, test_workloads.STYLES)
+    crowd = await played(course, product, recorder, test_workloads.STYLES)
     assert not crowd.failures, "\n".join(crowd.failures.values())
 
 
-@pytest.mark.parametrize("tale", titled())
+@pytest.mark.parametrize("course", titled())
 async def test_kruise_workloads_are_released_though_the_controller_is_killed_at_every_step(
-    tale: Tale, kruise_product: Product, kruise_recorder: Recorder
+    course: Course, kruise_product: Product, kruise_recorder: Recorder
 ) -> None:
-    crowd = await played(tale, kruise_product, kruise_recorder, test_kruise_workloads.STYLES)
+    crowd = await played(course, kruise_product, kruise_recorder, test_kruise_workloads.STYLES)
     assert not crowd.failures, "\n".join(crowd.failures.values())
 
 

@@ -1,4 +1,4 @@
-"""Every link of the documents leads to a file of the repository, and to a heading of it where it names one.
+"""Every link of the documents leads to a file of the repository, and to its heading if it names one; named files exist.
 
 Anchors are those of GitHub: a heading in lower case, without punctuation, with hyphens for blanks. Links to other sites
 are not followed. Invariant: needs no network and no site generator; `make docs-site` checks the same of the site.
@@ -17,6 +17,8 @@ DOCUMENTS = sorted(
 )
 LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]*(?:\([^()\s]*\))?[^()\s]*)\)")
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+NAMED_FILE = re.compile(r"`([\w./-]+\.py)\b")
+ROOMS = ("controller", "luaworker", "localcluster", "demo", "tests")
 HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
 
 
@@ -52,6 +54,11 @@ def problem(page: Path, target: str) -> str:
     return ""
 
 
+def exists(name: str) -> bool:
+    """A Python file of this name exists, with or without its folders."""
+    return (ROOT / name).is_file() or any(any(ROOT.glob(f"{room}/**/{name}")) for room in ROOMS)
+
+
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert [text for target in links(page) if (text := problem(page, target))] == []
@@ -64,6 +71,18 @@ def test_links_are_found_and_wrong_ones_are_reported() -> None:
     assert "no such file" in problem(page, "metric.md")
     assert "no such heading" in problem(page, "metrics.md#nothing")
     assert "not of the repository" in problem(page, "../../")
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_named_file_exists(page: Path) -> None:
+    """A page may leave out the folders of a file."""
+    assert [name for name in NAMED_FILE.findall(page.read_text()) if not exists(name)] == []
+
+
+def test_a_missing_named_file_is_found() -> None:
+    assert exists("tests/unit/documents/test_links.py")
+    assert exists("documents/test_links.py")
+    assert not exists("inks.py")
 
 
 def test_every_page_is_reached_from_the_readme() -> None:

@@ -80,7 +80,7 @@ def generated() -> str:
     """The text between the marks."""
     return "\n".join(
         [
-            "## How releases stand: the leader's page\n",
+            "## The state of releases: the leader's page\n",
             table(of_state()),
             "## What the controller counts: the page of each replica\n",
             table(of_controller()),

@@ -1,6 +1,6 @@
-"""The ways that people take with an interrupted release: let it go on, or turn it round at the pause of its first step.
+"""The courses that people give an interrupted release: it continues, or they turn it round at its first pause.
 
-Invariant: a tale begins when step 1 waits for its approval, with pods ready and the route moved; it ends when nothing
+Invariant: a course begins when step 1 waits for its approval, with pods ready and the route moved; it ends when nothing
 is under way any more and every pod has the template that the owner asked for last.
 """
 
@@ -14,7 +14,7 @@ from tests.cluster.manifests import STABLE_IMAGE, THIRD_IMAGE
 from tests.cluster.story import Story
 from tests.cluster.view import deleting, image_of, ready
 
-Tale = Callable[[Story], Awaitable[None]]
+Course = Callable[[Story], Awaitable[None]]
 
 
 async def goes_through(story: Story) -> None:
@@ -49,7 +49,7 @@ async def is_switched_off(story: Story) -> None:
 
 
 STRAIGHT = "straight"
-TALES: dict[str, Tale] = {
+COURSES: dict[str, Course] = {
     STRAIGHT: goes_through,
     "rollback": is_rolled_back,
     "third revision": starts_over,
