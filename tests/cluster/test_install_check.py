@@ -50,6 +50,13 @@ async def test_an_installed_cluster_has_no_problem(product: Product) -> None:
     assert not [item for item in found if NAMESPACE in item or "you may not" in item], found
 
 
+async def test_a_controller_in_another_namespace_is_a_problem(
+    product: Product, elsewhere: str
+) -> None:
+    found = await findings(product, elsewhere)
+    assert any(f"a controller is at work in namespace {NAMESPACE}" in item for item in found)
+
+
 async def test_the_original_that_runs_and_a_namespace_of_others_are_named(
     product: Product, elsewhere: str
 ) -> None:

@@ -63,6 +63,8 @@ class Facts(msgspec.Struct, frozen=True):
     definitions: tuple[Definition, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     runners: tuple[Runner, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    """Other namespaces in which a controller renews its Lease now."""
     refused: tuple[str, ...] = ()
     """Rights that the person lacks, such as `create deployments.apps in kruise-rollout`."""
     may_escalate: bool = True

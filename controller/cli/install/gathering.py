@@ -5,6 +5,7 @@ be read becomes a gap; all other kinds are still read.
 """
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from controller.api.meta import ObjectMeta
 from controller.api.names import (
     CONTROLLER_ACCOUNT,
     GROUP,
+    LEASE,
     MUTATING_CONFIGURATION,
     VALIDATING_CONFIGURATION,
 )
@@ -21,14 +23,17 @@ from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
 from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
 from controller.cli.install.judging import REQUIRED
+from controller.cli.reading.leader import abandoned
 from controller.cli.reading.programs import Program
 from controller.domain.decision import OwnScript, Reference
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.errors import MoonshiftError, NotFound, Right
 from controller.kube.client import KubeClient
+from controller.kube.lease import KubeLeaseStore
 from controller.kube.resources import (
     CRDS,
     DEPLOYMENTS,
+    LEASES,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     ROLLOUTS,
@@ -146,6 +151,7 @@ async def gather(client: KubeClient, namespace: str) -> Facts:
         definitions=tuple([one async for one in looked.definitions()]),
         configurations=tuple([one async for one in looked.configurations()]),
         runners=tuple([one async for one in looked.runners()]),
+        elsewhere=tuple([one async for one in looked.elsewhere(datetime.now(UTC))]),
         refused=tuple([one async for one in looked.refused()]),
         may_escalate=await looked.may("escalate", "clusterroles"),
         needs=tuple([one async for one in looked.needs()]),
@@ -215,6 +221,16 @@ class _Looked:
             if spec.service_account_name == CONTROLLER_ACCOUNT and found.spec.replicas and not ours:
                 image = spec.containers[0].image if spec.containers else ""
                 yield Runner(found.metadata.name, image, found.spec.replicas)
+
+    async def elsewhere(self, now: datetime) -> AsyncIterator[str]:
+        """Other namespaces in which a controller is at work."""
+        async for raw in self._list(LEASES, None):
+            meta = msgspec.json.decode(raw, type=_Object).metadata
+            if meta.name != LEASE or meta.namespace == self._namespace:
+                continue
+            lease = await KubeLeaseStore(self._client, meta.namespace, LEASE).read()
+            if lease is not None and lease.holder and not abandoned(lease, now):
+                yield meta.namespace
 
     async def refused(self) -> AsyncIterator[str]:
         """The objects of the manifests that the person may not create."""

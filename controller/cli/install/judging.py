@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from controller.api.names import CONTROLLER_ACCOUNT
+from controller.api.names import CONTROLLER_ACCOUNT, LEASE
 from controller.cli.install.facts import Facts, Need
 
 OLDEST_MINOR = 30
@@ -55,6 +55,7 @@ def judge(facts: Facts) -> tuple[Finding, ...]:
         *_version(facts),
         *_groups(facts),
         *_runners(facts),
+        *_elsewhere(facts),
         *_definitions(facts),
         *_configurations(facts),
         *_namespace(facts),
@@ -106,6 +107,16 @@ def _runners(facts: Facts) -> Iterator[Finding]:
             f"Deployment {facts.namespace}/{one.name} runs {one.image} as {CONTROLLER_ACCOUNT}: two controllers would "
             "work on the same Rollouts",
             f"kubectl scale -n {facts.namespace} deployment/{one.name} --replicas=0",
+        )
+
+
+def _elsewhere(facts: Facts) -> Iterator[Finding]:
+    for namespace in facts.elsewhere:
+        yield _problem(
+            f"a controller is at work in namespace {namespace}: it renews Lease {namespace}/{LEASE}. Leases of two "
+            "namespaces do not keep two controllers apart: both would work on the same Rollouts",
+            f"uninstall the one in {namespace} first, or install into {namespace}; two may stay only if each has "
+            "--watch-namespace with a namespace of its own",
         )
 
 

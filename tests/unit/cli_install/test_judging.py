@@ -41,6 +41,11 @@ PROBLEMS = {
         "openkruise/kruise-rollout:v0.6",
         "kubectl scale -n kruise-rollout deployment/kruise-rollout --replicas=0",
     ),
+    "another one runs elsewhere": (
+        facts(elsewhere=("second",)),
+        "a controller is at work in namespace second",
+        "uninstall the one in second first",
+    ),
     "Helm has the CRD": (
         facts(definitions=(Definition(ROLLOUTS, "v1beta1", frozenset(), "Helm release a/kruise"),)),
         "belongs to Helm release a/kruise",
