@@ -34,7 +34,7 @@ NEEDED = {
 """Definitions without which there is no story, and what to do."""
 
 
-class Elsewhere:
+class ExistingCluster:
     """The cluster of a kubeconfig, as the story needs it; make it with `reached`."""
 
     def __init__(self, kubeconfig: Path, kubectl: Path, client: ApiClient) -> None:
@@ -55,7 +55,7 @@ class Elsewhere:
 
 
 @contextlib.asynccontextmanager
-async def reached(given: Path, folder: Path, reporter: Reporter) -> AsyncIterator[Elsewhere]:
+async def reached(given: Path, folder: Path, reporter: Reporter) -> AsyncIterator[ExistingCluster]:
     """The cluster of a kubeconfig, with the story's namespace in it for the length of a block."""
     on_path = shutil.which("kubectl")
     kubectl = Path(on_path) if on_path else (await ensure_built(reporter)).kubectl
@@ -66,7 +66,7 @@ async def reached(given: Path, folder: Path, reporter: Reporter) -> AsyncIterato
     async with _proxy(kubectl, own) as url, ApiClient(url, "", "") as client:
         await _run(kubectl, own, "create", "namespace", NAMESPACE)
         try:
-            yield Elsewhere(own, kubectl, client)
+            yield ExistingCluster(own, kubectl, client)
         finally:
             await _run(kubectl, own, "delete", "namespace", NAMESPACE)
 

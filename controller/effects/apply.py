@@ -227,7 +227,10 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.DeletePod, podsets.delete_pod),
         _writes(decision.LabelPod, pods.label_pod),
         _writes(decision.MarkPod, pods.mark_pod),
-        _by(decision.AskWhyNotMade, lambda now, fact: missing_pods.why_not_made(now.events, fact)),
+        _by(
+            decision.FindCauseOfMissingPods,
+            lambda now, fact: missing_pods.why_not_made(now.events, fact),
+        ),
         _writes(decision.PauseAutoscaler, hpa.pause),
         _writes(decision.FreeAutoscaler, hpa.free),
         _writes(decision.KeepConfig, configs.keep),

@@ -37,7 +37,7 @@ from controller.kube.resources import JOBS, ROLLOUTS
 from controller.kube.verbs import Creates, Deletes, Gets, Watches
 from controller.kube.watch import read_event
 from controller.measure.fetching import Failed
-from controller.measure.job import Ran
+from controller.measure.job import FinishedJob
 from controller.runtime.backoff import Backoff
 
 SOONEST, LATEST = 0.5, 15.0
@@ -67,7 +67,7 @@ class GateJobs:
         self._now = now
         self._random = random
 
-    async def run(self, key: Key, asked: Measure) -> Ran:
+    async def run(self, key: Key, asked: Measure) -> FinishedJob:
         """Make the Job of this measurement, or find it, and wait for its end. Raises `Failed`."""
         query = asked.metric.job
         assert query is not None
@@ -84,8 +84,8 @@ class GateJobs:
             raise Failed(f"Job {name} did not end within {seconds} s")
         if end.succeeded:
             await self.drop(key, asked)
-            return Ran(True, f"Job {name} succeeded")
-        return Ran(False, f"Job {name} failed: {end.why}")
+            return FinishedJob(True, f"Job {name} succeeded")
+        return FinishedJob(False, f"Job {name} failed: {end.why}")
 
     async def drop(self, key: Key, asked: Measure) -> None:
         """Delete the Job of this measurement. Raises nothing."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.meta import ObjectMeta
-from controller.domain.decision import AskWhyNotMade, Done, Refusal
+from controller.domain.decision import Done, FindCauseOfMissingPods, Refusal
 from controller.errors import Forbidden
 from controller.kube.resources import CORE_EVENTS, Resource
 
@@ -56,7 +56,7 @@ class _Events(msgspec.Struct, frozen=True):
     items: tuple[_Event, ...] = ()
 
 
-async def why_not_made(api: EventReads, action: AskWhyNotMade) -> Done | Refusal:
+async def why_not_made(api: EventReads, action: FindCauseOfMissingPods) -> Done | Refusal:
     """The last Event of the set's controller about pods that it could not create."""
     selector = f"involvedObject.uid={action.uid},type=Warning"
     found: list[_Event] = []

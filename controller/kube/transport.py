@@ -48,7 +48,7 @@ class TimedOut(TransportFailure):
     """A wait reached its bound; the request may have reached the server."""
 
 
-class BrokenOff(TransportFailure):
+class ConnectionBroken(TransportFailure):
     """The connection ended; the request may have reached the server."""
 
 
@@ -231,6 +231,6 @@ def _as_transport_failures() -> Iterator[None]:
     except aiohttp.ClientConnectorError as failure:
         raise ConnectFailed(str(failure)) from failure
     except aiohttp.ClientResponseError as failure:
-        raise BrokenOff(failure.message) from failure
+        raise ConnectionBroken(failure.message) from failure
     except (aiohttp.ClientError, OSError) as failure:
-        raise BrokenOff(str(failure) or type(failure).__name__) from failure
+        raise ConnectionBroken(str(failure) or type(failure).__name__) from failure

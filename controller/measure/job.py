@@ -9,7 +9,7 @@ from controller.api.meta import Key
 from controller.domain.decision import Measure, Value
 
 
-class Ran(Value, frozen=True):
+class FinishedJob(Value, frozen=True):
     """An ended Job; `words` describe its end."""
 
     succeeded: bool
@@ -19,7 +19,7 @@ class Ran(Value, frozen=True):
 class Jobs(Protocol):
     """Runs Jobs of gates."""
 
-    async def run(self, key: Key, asked: Measure) -> Ran:
+    async def run(self, key: Key, asked: Measure) -> FinishedJob:
         """Make the Job of this measurement, or find it, and wait for its end. Raises `Failed`."""
         ...
 

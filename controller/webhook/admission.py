@@ -19,7 +19,7 @@ from controller.api.validation.rules import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.accounts import (
-    PutToWork,
+    NamedAccount,
     accounts_of_rollout,
     accounts_of_routing,
 )
@@ -86,7 +86,7 @@ class NamedReader(Protocol):
 class Authors(Protocol):
     """The rights of the author of a Rollout or TrafficRouting."""
 
-    async def refuses(self, user: User, namespace: str, found: PutToWork) -> str:
+    async def refuses(self, user: User, namespace: str, found: NamedAccount) -> str:
         """Why the author may not use a ServiceAccount; empty if the author may."""
         ...
 
@@ -177,7 +177,9 @@ class Admission:
         about = await self._about(request.namespace, named_in_routing(new))
         return Answer(warnings=(*verdict.warnings, *about))
 
-    async def _refused_accounts(self, request: AdmissionRequest, found: Sequence[PutToWork]) -> str:
+    async def _refused_accounts(
+        self, request: AdmissionRequest, found: Sequence[NamedAccount]
+    ) -> str:
         """Why the author may not use one of these accounts; empty if the author may use all."""
         for one in found:
             if self._authors is None:

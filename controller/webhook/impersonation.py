@@ -6,7 +6,7 @@ refuses the request. Questions are limited, because forged reviews cause them: b
 
 from typing import Protocol
 
-from controller.domain.admission.accounts import PutToWork
+from controller.domain.admission.accounts import NamedAccount
 from controller.errors import MoonshiftError, Right
 from controller.kube.subjects import Subject
 from controller.webhook.readers import Allowance
@@ -28,7 +28,7 @@ class Impersonation:
         self._reviews = reviews
         self._live = Allowance()
 
-    async def refuses(self, user: User, namespace: str, found: PutToWork) -> str:
+    async def refuses(self, user: User, namespace: str, found: NamedAccount) -> str:
         """Why the author may not use the account; empty if the author may."""
         account = f"ServiceAccount {namespace}/{found.account}"
         subject = Subject(user.username, user.uid, user.groups, user.extra)

@@ -9,7 +9,7 @@ from tests.kill.proxy import cut
 
 
 class Refuses(Fault):
-    """Every so manieth request is refused by a status, and not passed on; writes only, or every verb."""
+    """Every n-th request is refused by a status, and not passed on; writes only, or every verb."""
 
     def __init__(self, code: int, reason: str, *, writes: bool = True, every: int = 3) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Refuses(Fault):
 
 
 class Cuts(Fault):
-    """Every so manieth request of any verb ends with its connection, and is not passed on."""
+    """Every n-th request of any verb ends with its connection, and is not passed on."""
 
     def __init__(self, every: int = 3) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Cuts(Fault):
 
 
 class LosesAnswers(Fault):
-    """Every so manieth write is carried out, and its answer is lost."""
+    """Every n-th write is carried out, and its answer is lost."""
 
     def __init__(self, every: int = 3) -> None:
         super().__init__()

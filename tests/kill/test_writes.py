@@ -14,7 +14,7 @@ from tests.kill.lanes import Laboratory
 from tests.kill.releases import STYLES
 
 SAMPLED = 10
-"""Every so manieth case of each cell is part of every test run; it shares no factor with the three moments."""
+"""Every n-th case of each cell is part of every test run; it shares no factor with the three moments."""
 CELLS = tuple(Cell(style, course) for course in COURSES for style in STYLES)
 
 Choice = Callable[[Cell, list[Case]], Iterable[Case]]

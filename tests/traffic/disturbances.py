@@ -36,7 +36,7 @@ class Disturbances:
     controller: Component
     proxy: EveryWrite
     every: int
-    """At every so manieth write the controller is ended; never at 0."""
+    """At every n-th write the controller is ended; never at 0."""
     counts: Counter[str] = field(default_factory=Counter)
     _random: random.Random = field(default_factory=lambda: random.Random(1))
     _gateway_away: bool = False

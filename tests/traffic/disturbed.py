@@ -41,7 +41,7 @@ class Counts(msgspec.Struct, frozen=True):
 @click.command()
 @click.option("--scenario", "chosen", multiple=True, help="All if not said.")
 @click.option("--with", "others", multiple=True, type=click.Choice(["worker", "gateway", "pods"]))
-@click.option("--every", default=1, help="Kill the controller at every so manieth write; 0: never.")
+@click.option("--every", default=1, help="Kill the controller at every n-th write; 0: never.")
 @click.option("--requests", default=0, help="Again until so many requests were sent.")
 @click.option("--rate", default=60.0, help="Requests per second and release.")
 @click.option("--measured", default=60, help="Rounds of ten requests per stretch.")

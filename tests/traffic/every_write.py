@@ -16,7 +16,7 @@ from tests.kill.proxy import UNCOUNTED, WRITES, Moment, WriteProxy
 
 
 class EveryWrite(WriteProxy):
-    """Kills at every so manieth write to any object of any namespace but the product's own."""
+    """Kills at every n-th write to any object of any namespace but the product's own."""
 
     def __init__(self, plane: Plane, namespace: str) -> None:
         super().__init__(plane, namespace)

@@ -29,7 +29,7 @@ from tests.cluster.together import Together
 from tests.trouble.rows import TROUBLES
 from tests.trouble.scene import Hook, Scene
 from tests.trouble.table import Case, cases_of
-from tests.trouble.together import Appointment
+from tests.trouble.together import JointAction
 
 AT_ONCE = 14
 CASES = {case.title: case for case in cases_of(TROUBLES)}
@@ -134,7 +134,7 @@ def killed_cases() -> dict[str, Case]:
     return {title: case for title, case in CASES.items() if case.form in case.row.killed}
 
 
-async def play_killed(case: Case, running: Product, recorder: Recorder, kill: Appointment) -> None:
+async def play_killed(case: Case, running: Product, recorder: Recorder, kill: JointAction) -> None:
     """Play a row in which the controller is killed at the worst moment."""
     met = False
 
@@ -170,11 +170,11 @@ async def killed(
         await running.controller.start()
 
     meetings = [chosen[first : first + AT_ONCE] for first in range(0, len(chosen), AT_ONCE)]
-    appointed = [(Appointment(len(cases), kill), cases) for cases in meetings]
+    joint_actions = [(JointAction(len(cases), kill), cases) for cases in meetings]
     together = Together(AT_ONCE)
     together.start(
-        (case.title, partial(play_killed, case, running, recorder, appointment))
-        for appointment, cases in appointed
+        (case.title, partial(play_killed, case, running, recorder, joint))
+        for joint, cases in joint_actions
         for case in cases
     )
     return together

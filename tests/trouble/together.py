@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 
-class Appointment:
+class JointAction:
     """The last of `number` scenes to arrive runs the action; then all continue."""
 
     def __init__(self, number: int, action: Callable[[], Awaitable[None]]) -> None:

@@ -18,7 +18,7 @@ from controller.domain.admission.gateways import strategy_of
 from controller.domain.traffic.plan.traffic_plan import references_of
 
 
-class PutToWork(msgspec.Struct, frozen=True):
+class NamedAccount(msgspec.Struct, frozen=True):
     """A ServiceAccount of the namespace that a script acts with, and the field that names it."""
 
     path: str
@@ -29,24 +29,24 @@ _Reference = tuple[str, str, bytes]
 """The field, the account, and the whole content of the reference."""
 
 
-def accounts_of_rollout(old: JsonObject | None, new: JsonObject) -> tuple[PutToWork, ...]:
+def accounts_of_rollout(old: JsonObject | None, new: JsonObject) -> tuple[NamedAccount, ...]:
     """The accounts that this write of a Rollout (raw JSON of either version) begins to use."""
-    return _put_to_work(() if old is None else _of_rollout(old), _of_rollout(new))
+    return _newly_named(() if old is None else _of_rollout(old), _of_rollout(new))
 
 
-def accounts_of_routing(old: JsonObject | None, new: JsonObject) -> tuple[PutToWork, ...]:
+def accounts_of_routing(old: JsonObject | None, new: JsonObject) -> tuple[NamedAccount, ...]:
     """The same for a TrafficRouting."""
-    return _put_to_work(() if old is None else _of_routing(old), _of_routing(new))
+    return _newly_named(() if old is None else _of_routing(old), _of_routing(new))
 
 
-def _put_to_work(
+def _newly_named(
     before: Iterator[_Reference] | tuple[()], after: Iterator[_Reference]
-) -> tuple[PutToWork, ...]:
+) -> tuple[NamedAccount, ...]:
     known = {account_used for _, _, account_used in before}
-    found: dict[str, PutToWork] = {}
+    found: dict[str, NamedAccount] = {}
     for path, account, account_used in after:
         if account_used not in known:
-            found.setdefault(account, PutToWork(path, account))
+            found.setdefault(account, NamedAccount(path, account))
     return tuple(found.values())
 
 

@@ -18,7 +18,7 @@ from controller.domain.decision.configs import DropConfig, KeepConfig, RestoreCo
 from controller.domain.decision.histories import RecordRelease
 from controller.domain.decision.measurements import Measure
 from controller.domain.decision.outcome import Done, NotYet, Refusal
-from controller.domain.decision.pods import AskWhyNotMade, DeletePod, LabelPod, MarkPod
+from controller.domain.decision.pods import DeletePod, FindCauseOfMissingPods, LabelPod, MarkPod
 from controller.domain.decision.replica_sets import (
     DeleteReplicaSet,
     FreezeReplicaSet,
@@ -101,7 +101,7 @@ Action = (
     | DeletePod
     | LabelPod
     | MarkPod
-    | AskWhyNotMade
+    | FindCauseOfMissingPods
     | Measure
     | PauseAutoscaler
     | FreeAutoscaler

@@ -28,7 +28,7 @@ class MarkPod(Value, frozen=True, tag=True):
     rollout_id: str
 
 
-class AskWhyNotMade(Value, frozen=True, tag=True):
+class FindCauseOfMissingPods(Value, frozen=True, tag=True):
     """It is known why the pods of this set are not created, or no Event gives a cause; `counts` begins the sentence."""
 
     workload: Key

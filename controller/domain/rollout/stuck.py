@@ -14,7 +14,7 @@ from controller.api.rollout import RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, StatusCondition
 from controller.domain import reasons
-from controller.domain.decision import AskWhyNotMade, Refusal
+from controller.domain.decision import FindCauseOfMissingPods, Refusal
 from controller.domain.pods.trouble import Trouble, not_made, of_pods
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
@@ -35,7 +35,9 @@ def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
     if due > context.now:
         return structs.replace(stop, wake_at=min(stop.wake_at or due, due))
     if trouble is None:
-        asked = AskWhyNotMade(context.workload_key, context.meta.uid, _counts(context, stop.status))
+        asked = FindCauseOfMissingPods(
+            context.workload_key, context.meta.uid, _counts(context, stop.status)
+        )
         return structs.replace(stop, actions=(*stop.actions, asked))
     return structs.replace(stop, problem=_problem(context, stop.status, trouble))
 

@@ -15,7 +15,7 @@ from controller.domain.gates import jobs
 from controller.effects.gate_jobs import GateJobs
 from controller.kube.resources import JOBS, ROLLOUTS
 from controller.measure.fetching import Failed
-from controller.measure.job import Ran
+from controller.measure.job import FinishedJob
 from tests.component.effects.api_double import NAMESPACE, ApiDouble, Object
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ async def test_a_job_that_succeeds_is_a_good_value_and_goes() -> None:
     assert made["metadata"]["ownerReferences"][0]["uid"] == "uid-web"
     assert made["spec"]["template"] == SPEC["template"]
     api.ends("Complete")
-    assert await going == Ran(True, f"Job {NAME} succeeded")
+    assert await going == FinishedJob(True, f"Job {NAME} succeeded")
     assert api.there == []
 
 
@@ -79,7 +79,7 @@ async def test_a_job_that_fails_stays_for_its_log() -> None:
     going = asyncio.create_task(running(api).run(KEY, asked()))
     await api.made.wait()
     api.ends("Failed", "BackoffLimitExceeded", "too often")
-    assert await going == Ran(False, f"Job {NAME} failed: BackoffLimitExceeded: too often")
+    assert await going == FinishedJob(False, f"Job {NAME} failed: BackoffLimitExceeded: too often")
     assert [job["metadata"]["name"] for job in api.there] == [NAME]
 
 

@@ -6,12 +6,14 @@ import msgspec
 import pytest
 
 from controller.api.meta import Key
-from controller.domain.decision import AskWhyNotMade, Done, Refusal
+from controller.domain.decision import Done, FindCauseOfMissingPods, Refusal
 from controller.effects.missing_pods import LOOK_AGAIN, why_not_made
 from controller.errors import Forbidden
 from controller.kube.resources import Resource
 
-ASKED = AskWhyNotMade(Key("shop", "web"), "uid-1", "step(1): of 2 new pods 0 made, 0 ready")
+ASKED = FindCauseOfMissingPods(
+    Key("shop", "web"), "uid-1", "step(1): of 2 new pods 0 made, 0 ready"
+)
 
 
 class Events:

@@ -26,7 +26,7 @@ class Thing(msgspec.Struct, frozen=True):
     note: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class Heard:
+class RecordedChanges:
     """A listener that keeps what it hears."""
 
     def __init__(self, store: Store[Thing]) -> None:
@@ -68,7 +68,7 @@ class Scene:
         self.reflector = reflector
         self.store = reflector.store
         self.metrics = metrics
-        self.heard = Heard(reflector.store)
+        self.heard = RecordedChanges(reflector.store)
 
     def size(self, name: str) -> int | None:
         view = self.store.get(Key("shop", name))

@@ -28,7 +28,7 @@ from tests.component.kube.faulty_server import (
 )
 from tests.component.kube.reflecting import (
     THINGS,
-    Heard,
+    RecordedChanges,
     Thing,
     reflecting,
     settled,
@@ -420,7 +420,7 @@ async def test_a_second_list_is_compared_piece_by_piece_and_its_differences_come
     reflector = Reflector(client, THINGS, store, Thing)
     task = asyncio.create_task(reflector.run())
     await reflector.synced.wait()
-    heard, turns = Heard(store), 0
+    heard, turns = RecordedChanges(store), 0
     while not heard.changes:
         await asyncio.sleep(0)
         turns += client.lists == 2

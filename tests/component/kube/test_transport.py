@@ -13,8 +13,8 @@ import pytest
 
 from controller.kube.transport import (
     Answer,
-    BrokenOff,
     ConnectFailed,
+    ConnectionBroken,
     Connections,
     Exchange,
     TimedOut,
@@ -108,7 +108,7 @@ async def test_a_kept_connection_that_breaks_fails_one_attempt(method: str, ask:
     server = FaultyServer(others=[greeting, hanging_up])
     async with asking(server) as asked:
         await ask(asked, "GET", "/")
-        with pytest.raises(BrokenOff):
+        with pytest.raises(ConnectionBroken):
             await ask(asked, method, "/")
     assert len(server.requests) == 2
 
@@ -121,7 +121,7 @@ async def test_an_early_end_of_a_stream_is_reported_after_the_received_lines() -
     ):
         chunks = answer.aiter_bytes()
         assert await anext(chunks) == b"half"
-        with pytest.raises(BrokenOff):
+        with pytest.raises(ConnectionBroken):
             await anext(chunks)
 
 
@@ -129,7 +129,7 @@ async def test_an_early_end_of_a_stream_is_reported_after_the_received_lines() -
 async def test_half_an_answer_is_none(ask: Way) -> None:
     server = FaultyServer(others=[ending_early])
     async with asking(server) as asked:
-        with pytest.raises(BrokenOff):
+        with pytest.raises(ConnectionBroken):
             await ask(asked, "GET", "/")
 
 
@@ -137,7 +137,7 @@ async def test_half_an_answer_is_none(ask: Way) -> None:
 async def test_a_peer_that_does_not_speak_http_is_reported(ask: Way) -> None:
     server = FaultyServer(others=[talking_nonsense])
     async with asking(server) as asked:
-        with pytest.raises(BrokenOff):
+        with pytest.raises(ConnectionBroken):
             await ask(asked, "GET", "/")
 
 

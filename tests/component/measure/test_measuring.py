@@ -9,7 +9,7 @@ from controller.api.analysis import JobQuery, Metric, PrometheusQuery, WebQuery
 from controller.api.meta import Key
 from controller.domain.decision import Measure
 from controller.measure.fetching import Fetching
-from controller.measure.job import Ran
+from controller.measure.job import FinishedJob
 from controller.measure.measuring import Measuring
 from tests.component.measure.pages import Pages, fetching, json_page, served, vector
 
@@ -136,10 +136,10 @@ class Jobs:
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
-        self.end: asyncio.Future[Ran] = asyncio.get_running_loop().create_future()
+        self.end: asyncio.Future[FinishedJob] = asyncio.get_running_loop().create_future()
         self.dropped: asyncio.Queue[int] = asyncio.Queue()
 
-    async def run(self, key: Key, asked: Measure) -> Ran:
+    async def run(self, key: Key, asked: Measure) -> FinishedJob:
         """Wait for the test."""
         self.begun.set()
         return await asyncio.shield(self.end)
@@ -158,7 +158,7 @@ async def test_a_job_is_measured_by_its_end() -> None:
         measuring = Measuring(client, woken, lambda: NOW, jobs=jobs)
         measuring.ask(KEY, Measure("1@x", 1, SMOKE))
         await jobs.begun.wait()
-        jobs.end.set_result(Ran(False, "it failed"))
+        jobs.end.set_result(FinishedJob(False, "it failed"))
         await woken.queue.get()
         measured = measuring.answers(KEY)[0].measured
         assert (measured.value, measured.words) == (0.0, "it failed")

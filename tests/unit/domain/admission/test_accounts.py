@@ -7,14 +7,14 @@ import pytest
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject
 from controller.domain.admission.accounts import (
-    PutToWork,
+    NamedAccount,
     accounts_of_rollout,
     accounts_of_routing,
 )
 from tests.unit.domain.admission.test_rollout import edited, raw
 
 PLACE = "customNetworkRefs[0].scriptRef.serviceAccountName"
-ROUTER = PutToWork(f"spec.strategy.canary.trafficRoutings[0].{PLACE}", "router")
+ROUTER = NamedAccount(f"spec.strategy.canary.trafficRoutings[0].{PLACE}", "router")
 
 
 def entry(account: str = "router", **reference: object) -> JsonObject:
@@ -86,5 +86,5 @@ def test_a_reference_to_a_script_of_all_namespaces_uses_no_account() -> None:
 
 def test_a_traffic_routing_puts_its_account_to_work() -> None:
     found = accounts_of_routing(None, routing(entry()))
-    assert found == (PutToWork(f"spec.objectRef[0].{PLACE}", "router"),)
+    assert found == (NamedAccount(f"spec.objectRef[0].{PLACE}", "router"),)
     assert accounts_of_routing(routing(entry()), routing(entry())) == ()

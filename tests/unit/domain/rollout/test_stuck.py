@@ -8,7 +8,7 @@ from msgspec import structs
 
 from controller.api.meta import Condition
 from controller.api.workloads import ContainerState, ContainerStatus, Terminated, Waiting
-from controller.domain.decision import AskWhyNotMade, Refusal
+from controller.domain.decision import FindCauseOfMissingPods, Refusal
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from controller.simulation.state import Delays
@@ -120,7 +120,7 @@ def test_events_of_a_set_that_replaces_its_pods_slowly_are_not_read() -> None:
         "StatefulSet", strategy=make_strategy(steps=make_steps("60%", "80%"), traffic=False)
     )
     world.cluster.delays = Delays(ready=timedelta(seconds=35), gone=timedelta(seconds=35))
-    world.people.forbid("AskWhyNotMade", Refusal("Asked", "it should not be"))
+    world.people.forbid("FindCauseOfMissingPods", Refusal("Asked", "it should not be"))
     release_set(world)
     wait(world, 200)
     assert stalled(world).status == "False"
@@ -251,9 +251,9 @@ def test_events_of_a_set_are_not_read_while_one_of_its_pods_ends() -> None:
     fewer = structs.replace(seen, workload=structs.replace(seen.workload, pods=pods))
     later = world.cluster.now + timedelta(hours=1)
     asked = [type(action) for action in decide(fewer, later).actions]
-    assert AskWhyNotMade not in asked
+    assert FindCauseOfMissingPods not in asked
     still = structs.replace(fewer, workload=structs.replace(seen.workload, pods=tuple(others)))
-    assert AskWhyNotMade in [type(action) for action in decide(still, later).actions]
+    assert FindCauseOfMissingPods in [type(action) for action in decide(still, later).actions]
 
 
 @BOTH
