@@ -63,7 +63,7 @@ def timeline(changes: Iterable[Change]) -> Iterator[tuple[int, str]]:
     """Print the changes of routes, pods and Deployments, with the cluster's revisions."""
     last_text: dict[Key, str] = {}
     for change in changes:
-        text = _tell(change)
+        text = _change_text(change)
         if text and last_text.get(change.key) != text:
             last_text[change.key] = text
             yield change.resource_version, text
@@ -155,7 +155,7 @@ def _is_leaving_canary_pod(pod: JsonObject) -> bool:
     return bool(leaving and labels_of(pod).get("version") == "canary")
 
 
-def _tell(change: Change) -> str:
+def _change_text(change: Change) -> str:
     body, kind, name = change.object, change.key.kind, change.key.name
     if kind == PODS:
         leaving = change.type == "DELETED" or "deletionTimestamp" in body["metadata"]
@@ -167,13 +167,13 @@ def _tell(change: Change) -> str:
     if kind == DESTINATION_RULES:
         return f"DestinationRule: subsets {', '.join(s['name'] for s in _subsets(body))}"
     if kind == ROLLOUTS:
-        return _tell_rollout(body)
+        return _rollout_text(body)
     if kind == DEPLOYMENTS and change.type in ("ADDED", "DELETED"):
         return f"Deployment {name} is {'made' if change.type == 'ADDED' else 'gone'}"
     return ""
 
 
-def _tell_rollout(rollout: JsonObject) -> str:
+def _rollout_text(rollout: JsonObject) -> str:
     if has_succeeded(rollout):
         return "Rollout: the release has succeeded"
     if rollout_phase(rollout) != "Progressing":

@@ -91,10 +91,10 @@ class Access:
         Raises:
             CommandFailed: it ended with an error; the message is its standard error.
         """
-        output, _ = await self.kubectl_said(*arguments, user=user, input=input)
+        output, _ = await self.kubectl_with_warnings(*arguments, user=user, input=input)
         return output
 
-    async def kubectl_said(
+    async def kubectl_with_warnings(
         self, *arguments: str, user: str = "admin", input: str | None = None
     ) -> tuple[str, str]:
         """Run kubectl and return its standard output and its standard error (warnings of admission).

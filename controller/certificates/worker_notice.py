@@ -49,9 +49,9 @@ class WorkerNotice:
             self._called.clear()
             for number, pause in enumerate(AFTER_SECONDS, 1):
                 await asyncio.sleep(pause)
-                await self._tell(f"{self._stamp}.{number}")
+                await self._annotate(f"{self._stamp}.{number}")
 
-    async def _tell(self, value: str) -> None:
+    async def _annotate(self, value: str) -> None:
         try:
             await self._pods.annotate(value)
         except MoonshiftError as failure:

@@ -100,7 +100,7 @@ class ConfigObjects:
         for kind in sorted(self.kinds):
             store: Store[ConfigObject] = Store({_MADE_FOR: _rollout_of})
             unfollow.append(self._follow(_RESOURCES[kind].name, store))
-            store.subscribe(_teller(kind, self._changed))
+            store.subscribe(_listener(kind, self._changed))
             self._reflectors[kind] = Reflector(
                 self._client,
                 _RESOURCES[kind],
@@ -127,19 +127,19 @@ def _rollout_of(found: ConfigObject) -> Iterable[str]:
     return (uid,) if uid else ()
 
 
-def _teller(
+def _listener(
     kind: ConfigKind, changed: Changed
 ) -> Callable[[ConfigObject | None, ConfigObject | None], None]:
     """Reports an object whose content changed; most changes of a cluster's ConfigMaps leave the content as it is."""
 
-    def heard(old: ConfigObject | None, new: ConfigObject | None) -> None:
+    def listen(old: ConfigObject | None, new: ConfigObject | None) -> None:
         if old is not None and new is not None and _alike(old, new):
             return
         for view in (old, new):
             if view is not None:
                 changed(kind, view)
 
-    return heard
+    return listen
 
 
 def _alike(old: ConfigObject, new: ConfigObject) -> bool:

@@ -102,7 +102,7 @@ class CustomResources:
 
     async def _watch(self) -> None:
         store: Store[_Head] = Store()
-        store.subscribe(self._heard)
+        store.subscribe(self._on_change)
         self._reflector = Reflector(
             self._client,
             CRD_METADATA,
@@ -126,7 +126,7 @@ class CustomResources:
         if isinstance(self._reflector.availability, Forbidden | NotServed):
             self._ended.set()
 
-    def _heard(self, old: _Head | None, new: _Head | None) -> None:
+    def _on_change(self, old: _Head | None, new: _Head | None) -> None:
         view = new if new is not None else old
         assert view is not None
         self._kinds.pop(view.metadata.name, None)

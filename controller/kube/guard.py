@@ -77,9 +77,9 @@ class Guard:
         try:
             verdict = await self._reviewer.review(token, self._path)
         except MoonshiftError as failure:
-            self._say(str(failure))
+            self._set_problem(str(failure))
             return Verdict.UNCHECKED
-        self._say(None)
+        self._set_problem(None)
         allowed = verdict is Verdict.ALLOWED
         self._remember(key, verdict, ALLOWED_SECONDS if allowed else REFUSED_SECONDS)
         return verdict
@@ -91,7 +91,7 @@ class Guard:
             del self._known[min(self._known, key=lambda k: self._known[k].until)]
         self._known[key] = _Known(verdict, now + seconds)
 
-    def _say(self, problem: str | None) -> None:
+    def _set_problem(self, problem: str | None) -> None:
         if problem is not None and problem != self.problem:
             log.warning("no account can read the metrics", extra={"error": problem})
         self.problem = problem

@@ -150,7 +150,7 @@ class KindWatch:
             }
         )
         unfollow = self._around.follow(resource.name, store)
-        store.subscribe(self._heard)
+        store.subscribe(self._on_change)
         reflector = _RawReflector(
             self._around.client,
             resource,
@@ -179,7 +179,7 @@ class KindWatch:
             return Loading(f"{resource.name} is being looked up again")
         return Failing(f"{resource.name} is not served as {resource.api_version}: {missing}")
 
-    def _heard(self, old: RawObject | None, new: RawObject | None) -> None:
+    def _on_change(self, old: RawObject | None, new: RawObject | None) -> None:
         view = new if new is not None else old
         assert view is not None
         self._around.changed(self.kind, view.metadata)

@@ -84,7 +84,7 @@ class WriteLedger:
         """Follow the watch events of `store`; call it before the store is filled. The returned function ends that."""
         self._shows[resource_name] = store.resource_version
 
-        def heard(old: V | None, new: V | None) -> None:
+        def listen(old: V | None, new: V | None) -> None:
             view = new if new is not None else old
             assert view is not None
             metadata = view.metadata
@@ -93,7 +93,7 @@ class WriteLedger:
             else:
                 self._ended(resource_name, metadata.key, metadata.uid)
 
-        unsubscribe = store.subscribe(heard)
+        unsubscribe = store.subscribe(listen)
         shows = self._shows[resource_name]
 
         def unfollow() -> None:

@@ -219,18 +219,18 @@ class Reflector(Generic[V]):
                 "watch interrupted",
                 extra={"resource": self.resource.name, "error": trouble.message},
             )
-        self._stands(trouble or self._trouble)
+        self._set_trouble(trouble or self._trouble)
         await asyncio.sleep(max(min(self._backoff.next(), at_most), at_least))
 
-    def _stands(self, trouble: Unavailable | None) -> None:
+    def _set_trouble(self, trouble: Unavailable | None) -> None:
         """Record why the store is not complete, and tell the listener."""
         before = self.availability
         if self._trouble is None and trouble is not None:
             self._troubled_since = _now()
         self._trouble = trouble
-        self._tell_after(before)
+        self._notify_of_change(before)
 
-    def _tell_after(self, before: Availability) -> None:
+    def _notify_of_change(self, before: Availability) -> None:
         if self._notify and type(before) is not type(self.availability):
             self._notify()
 
@@ -260,7 +260,7 @@ class Reflector(Generic[V]):
         before = self.availability
         self.synced.set()
         self._report(0)
-        self._tell_after(before)
+        self._notify_of_change(before)
 
     async def _fill(self, views: list[V]) -> None:
         """One by one, as a watch would tell them: a hundred thousand pods at once would hold up the loop."""
@@ -299,7 +299,7 @@ class Reflector(Generic[V]):
         )
         async with watch as lines:
             started = loop.time()
-            self._stands(None)
+            self._set_trouble(None)
             try:
                 await self._take_lines(lines)
             finally:

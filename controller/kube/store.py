@@ -78,7 +78,7 @@ class Store(Generic[V]):
         old = self._views.get(view.metadata.key)
         if old is None or _differs(old, view):
             self._set(view.metadata.key, old, view)
-            self._tell([(old, view)])
+            self._notify([(old, view)])
 
     def remove(self, key: Key, uid: str = "") -> None:
         """Drop an object; with `uid`, only if it is that one and not its successor."""
@@ -86,7 +86,7 @@ class Store(Generic[V]):
         if old is None or (uid and old.metadata.uid and old.metadata.uid != uid):
             return
         self._set(key, old, None)
-        self._tell([(old, None)])
+        self._notify([(old, None)])
 
     def replace_all(self, views: Iterable[V], keep: Iterable[Key] = ()) -> None:
         """Make `views` the whole content, but for the keys to `keep`; listeners get the differences."""
@@ -107,7 +107,7 @@ class Store(Generic[V]):
             known = self._views.get(key)
             self._set(key, known, view)
             changes.append((known, view))
-        self._tell(changes)
+        self._notify(changes)
 
     def _set(self, key: Key, old: V | None, new: V | None) -> None:
         if new is None:
@@ -130,7 +130,7 @@ class Store(Generic[V]):
         for value in after - before:
             index.setdefault(value, {})[key] = None
 
-    def _tell(self, changes: list[tuple[V | None, V | None]]) -> None:
+    def _notify(self, changes: list[tuple[V | None, V | None]]) -> None:
         for old, new in changes:
             reborn = old is not None and new is not None and old.metadata.uid != new.metadata.uid
             for listener in tuple(self._listeners):

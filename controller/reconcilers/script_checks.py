@@ -114,7 +114,7 @@ class ScriptChecks:
         self._key = key
         self._validator = validator
         self._shadows = shadows
-        self._tell = tell
+        self._report = tell
         self._metrics = metrics
         self._retry = retry
         self._changed = asyncio.Event()
@@ -125,7 +125,7 @@ class ScriptChecks:
 
     async def run(self) -> None:
         """Check now, and after every change, until cancelled."""
-        unsubscribe = self._store.subscribe(self._heard)
+        unsubscribe = self._store.subscribe(self._on_change)
         self._changed.set()
         try:
             while True:
@@ -136,7 +136,7 @@ class ScriptChecks:
         finally:
             unsubscribe()
 
-    def _heard(self, old: ConfigMap | None, new: ConfigMap | None) -> None:
+    def _on_change(self, old: ConfigMap | None, new: ConfigMap | None) -> None:
         seen = new if new is not None else old
         if seen is not None and seen.metadata.key == self._key:
             self._changed.set()
@@ -170,7 +170,7 @@ class ScriptChecks:
             asked: result for asked, result in self._compiled.items() if asked in current
         }
         if found is not None:
-            self._tell_changes(found.metadata, states)
+            self._report_changes(found.metadata, states)
         self._states = states
         self._count(states)
         return complete and not self._unsure
@@ -183,7 +183,7 @@ class ScriptChecks:
         script = self._shadows.configured(key, text)
         if isinstance(script, MissingScript):
             return ScriptState(State.UNUSABLE, f"key {key}: {script.reason}")
-        if problem := await self._compiler_says(key, text, script):
+        if problem := await self._compile_error(key, text, script):
             return ScriptState(State.UNUSABLE, f"key {key} does not compile: {problem}")
         if key in hidden:
             message = (
@@ -193,7 +193,7 @@ class ScriptChecks:
             return ScriptState(State.SHADOWED, message)
         return ScriptState(State.USABLE)
 
-    async def _compiler_says(self, key: str, text: str, script: Script) -> str:
+    async def _compile_error(self, key: str, text: str, script: Script) -> str:
         """The compiler's message; empty if the text compiles. Asked once for each text."""
         digest = _digest(text)
         if (key, digest) not in self._compiled:
@@ -204,7 +204,7 @@ class ScriptChecks:
             self._compiled[key, digest] = _problem(answer)
         return self._compiled[key, digest]
 
-    def _tell_changes(self, metadata: ObjectMeta, states: Mapping[str, ScriptState]) -> None:
+    def _report_changes(self, metadata: ObjectMeta, states: Mapping[str, ScriptState]) -> None:
         """One Event for every key whose state has changed."""
         for key, state in states.items():
             before = self._states.get(key)
@@ -212,12 +212,12 @@ class ScriptChecks:
                 continue
             match state.state:
                 case State.UNUSABLE:
-                    self._tell(metadata, "Warning", UNUSABLE, state.message)
+                    self._report(metadata, "Warning", UNUSABLE, state.message)
                 case State.SHADOWED:
-                    self._tell(metadata, "Warning", SHADOWED, state.message)
+                    self._report(metadata, "Warning", SHADOWED, state.message)
                 case State.USABLE:
                     if before is not None:
-                        self._tell(metadata, "Normal", USABLE, f"key {key} can be used now")
+                        self._report(metadata, "Normal", USABLE, f"key {key} can be used now")
 
     def _count(self, states: Mapping[str, ScriptState]) -> None:
         if self._metrics is None:

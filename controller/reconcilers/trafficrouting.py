@@ -196,7 +196,7 @@ class TrafficRoutingReconciler:
             self._refusals.forget(key)
         await self._write_status(seen, decision, writes)
         for note in decision.notes:
-            self._tell(seen.routing, note)
+            self._record(seen.routing, note)
         return Result(wake_after=wake_after)
 
     def forget(self, key: Key) -> None:
@@ -205,7 +205,7 @@ class TrafficRoutingReconciler:
         self._refusals.forget(key)
         self._gone(key)
 
-    def _tell(self, routing: TrafficRouting, note: Note) -> None:
+    def _record(self, routing: TrafficRouting, note: Note) -> None:
         self._events(routing, note)
         if note.reason in _DRIFT:
             self._metrics.drifted(_DRIFT[note.reason])

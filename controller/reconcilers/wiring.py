@@ -172,13 +172,13 @@ class Wiring:
         owners: Callable[[V], Iterable[Key]],
         wake: Wake | None = None,
     ) -> None:
-        def heard(old: V | None, new: V | None) -> None:
+        def listen(old: V | None, new: V | None) -> None:
             for view in (old, new):
                 if view is not None:
                     for key in owners(view):
                         (wake or self._wake)(key)
 
-        store.subscribe(heard)
+        store.subscribe(listen)
 
     def _listen_to(
         self,
@@ -186,12 +186,12 @@ class Wiring:
         owners: Callable[[V], Iterable[Key]],
         relevance_of: Callable[[V | None, V | None], Relevance],
     ) -> None:
-        def heard(old: V | None, new: V | None) -> None:
+        def listen(old: V | None, new: V | None) -> None:
             relevant = relevance_of(old, new)
             for key in {key for view in (old, new) if view is not None for key in owners(view)}:
                 self._wake_by(relevant, key)
 
-        store.subscribe(heard)
+        store.subscribe(listen)
 
     def _wake_by(self, relevant: Relevance, key: Key) -> None:
         match relevant:

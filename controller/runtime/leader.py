@@ -175,7 +175,7 @@ class Leader:
                 self._held = await self._store.create(mine)
                 return True
             if not self._free(seen):
-                self._tell(seen)
+                self._log_holder(seen)
                 await self._ask(seen)
                 return False
             transitions = seen.transitions + (seen.holder != self._identity)
@@ -186,7 +186,7 @@ class Leader:
             return False  # another candidate was faster
         return True
 
-    def _tell(self, seen: LeaseRecord) -> None:
+    def _log_holder(self, seen: LeaseRecord) -> None:
         """Log the holder, for people who look for the leader in the logs of a waiting replica."""
         if seen.holder != self._told_holder:
             self._told_holder = seen.holder

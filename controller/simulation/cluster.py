@@ -59,7 +59,7 @@ class SimulatedCluster:
         self.watchers: list[Callable[[], None]] = []
         """Called after every write of ours and every round of the controllers."""
         self.passes = Passes(self.cluster, scripts, runner)
-        self.passes.acted = self._tell
+        self.passes.acted = self._notify_watchers
         self.people.turned = self.passes.wake_all
         self.observe = self.passes.see
         self._deployments = DeploymentController(self.cluster)
@@ -94,7 +94,7 @@ class SimulatedCluster:
         for pod in self.cluster.pods:
             self._kubelet.sync(pod)
         self._endpoints.sync()
-        self._tell()
+        self._notify_watchers()
         return self.cluster.version != before
 
     # --- our passes -----------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class SimulatedCluster:
             self._wakes[key] = self.cluster.now + RETRY
         else:
             self._wake_after(self._wakes, key, result.wake_after)
-            self._tell()
+            self._notify_watchers()
         return self.passes.decided.get(key)
 
     def _pass_over_routing(self, key: Key) -> None:
@@ -142,7 +142,7 @@ class SimulatedCluster:
         self.passes.restart()
         self.passes.wake_all()
 
-    def _tell(self) -> None:
+    def _notify_watchers(self) -> None:
         for watcher in self.watchers:
             watcher()
 

@@ -85,10 +85,10 @@ class NamedKinds:
             store = self._stores[kind] = Store({MAKER: lambda item: finding_keys(item.metadata)})
             resource = resource_of_kind(*kind)
             self._projections.follow((resource.group, resource.plural), store, _raw_object)
-            store.subscribe(lambda old, new: self._heard(kind, old, new))
+            store.subscribe(lambda old, new: self._on_change(kind, old, new))
         return store
 
-    def _heard(self, kind: Kind, old: RawObject | None, new: RawObject | None) -> None:
+    def _on_change(self, kind: Kind, old: RawObject | None, new: RawObject | None) -> None:
         for view in (old, new):
             if view is not None:
                 self._changed(kind, view.metadata)
@@ -112,7 +112,7 @@ class TrackedConfigs:
                 {ROLLOUT_UID: lambda found: (found.metadata.labels.get(ROLLOUT_UID, ""),)}
             )
             projections.follow((resource.group, resource.plural), store, _slim)
-            store.subscribe(_telling(kind, changed))
+            store.subscribe(_listener(kind, changed))
             self._stores[kind] = store
 
     def keep_watched(self, holder: Key) -> None:
@@ -139,12 +139,12 @@ def _slim(raw: bytes) -> ConfigObject:
     return slimmed(_config(raw))
 
 
-def _telling(
+def _listener(
     kind: ConfigKind, changed: Callable[[ConfigKind, ConfigObject], None]
 ) -> Callable[[ConfigObject | None, ConfigObject | None], None]:
-    def heard(old: ConfigObject | None, new: ConfigObject | None) -> None:
+    def listen(old: ConfigObject | None, new: ConfigObject | None) -> None:
         for view in (old, new):
             if view is not None:
                 changed(kind, view)
 
-    return heard
+    return listen

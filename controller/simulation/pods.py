@@ -112,9 +112,9 @@ class Kubelet:
         elif self._fails(pod):
             waiting = self._waits_for(pod)
             if pod.ready_since is not None or pod.status.container_statuses != waiting:
-                self._say(pod, "False", waiting)
+                self._set_ready(pod, "False", waiting)
         elif pod.ready_since is None and self._ready_at(pod) <= self._cluster.now:
-            self._say(pod, "True")
+            self._set_ready(pod, "True")
 
     def due(self, pod: Pod) -> datetime | None:
         """When something happens to this pod by itself."""
@@ -138,7 +138,7 @@ class Kubelet:
         found = known.get(pod.metadata.uid) or known.get(pod.revision)
         return (found,) if found is not None else ()
 
-    def _say(self, pod: Pod, ready: str, waiting: tuple[ContainerStatus, ...] = ()) -> None:
+    def _set_ready(self, pod: Pod, ready: str, waiting: tuple[ContainerStatus, ...] = ()) -> None:
         before = next(iter(pod.status.conditions), None)
         same = before is not None and before.status == ready
         since = before.last_transition_time if before is not None and same else self._cluster.now

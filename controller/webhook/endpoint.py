@@ -162,19 +162,19 @@ class Endpoint:
                 missing = await self._keeper.ensure()
             except MoonshiftError as failure:
                 if self._trouble is not None or isinstance(failure, Forbidden):
-                    self._say(f"certificates: {failure}")
+                    self._set_problem(f"certificates: {failure}")
                 else:
                     log.warning("not published again", extra={"error": str(failure)})
                 await asyncio.sleep(RETRY.total_seconds())
                 continue
             if missing:
-                self._say(f"not installed: {', '.join(missing)}")
+                self._set_problem(f"not installed: {', '.join(missing)}")
             if all(name.startswith(CRD) for name in missing):
                 # Webhooks work without a CRD: refusing every change because one is missing would help nobody.
                 self._trouble = None
             return not missing
 
-    def _say(self, problem: str) -> None:
+    def _set_problem(self, problem: str) -> None:
         if problem != self._trouble:
             log.warning("webhooks are not ready", extra={"error": problem})
         self._trouble = problem

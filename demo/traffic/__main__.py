@@ -141,7 +141,7 @@ class Player:
             for batch in batches:
                 reports = await self._batch(running, batch)
                 sent += sum(report.requests for report in reports)
-                passed = [self._tell(report) for report in reports]
+                passed = [self._show_result(report) for report in reports]
                 held = held and all(passed)
                 stuck = stuck or any(report.trouble for report in reports)
             if stuck or sent >= requests:
@@ -168,7 +168,7 @@ class Player:
                 await asyncio.wait({playing}, timeout=FRAME_SECONDS)
         return await playing
 
-    def _tell(self, report: Report) -> bool:
+    def _show_result(self, report: Report) -> bool:
         if self._as_json:
             sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
             sys.stdout.flush()

@@ -129,7 +129,7 @@ class Scene(Story):
     ) -> str:
         """Run kubectl in the namespace; its output, warnings and refusals are kept."""
         try:
-            output, warned = await self.plane.kubectl_said(
+            output, warned = await self.plane.kubectl_with_warnings(
                 *words,
                 *("-n", self.app.namespace),
                 user=user,

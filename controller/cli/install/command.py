@@ -46,12 +46,12 @@ def install(check: bool, controller_namespace: str, form: str | None) -> None:
     if form is not None:
         show_data(Verdict(controller_namespace, findings), form)
     else:
-        _tell(findings, controller_namespace)
+        _print_findings(findings, controller_namespace)
     if any(finding.level is Level.PROBLEM for finding in findings):
         raise SystemExit(int(ExitCode.FAILED))
 
 
-def _tell(findings: tuple[Finding, ...], namespace: str) -> None:
+def _print_findings(findings: tuple[Finding, ...], namespace: str) -> None:
     for finding in findings:
         say(f"{finding.level}: {finding.what}")
         say(f"  to do: {finding.mend}")

@@ -109,10 +109,10 @@ def simulate(
                 )
         return await simulated(engine, objects, name or "", namespace, series)
 
-    _tell(run_with_worker(work), form)
+    _print_report(run_with_worker(work), form)
 
 
-def _tell(report: Report, form: str | None) -> None:
+def _print_report(report: Report, form: str | None) -> None:
     if form == "markdown":
         say(for_markdown(report))
     elif form is not None:

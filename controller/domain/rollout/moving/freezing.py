@@ -72,7 +72,7 @@ def freeze_again(context: ReleaseContext, status: RolloutStatus) -> FreezeWorklo
         beside=context.style is Style.BLUE_GREEN and context.kind is WorkloadKind.CLONE_SET,
         max_surge=limits.max_surge if limits is not None else None,
         max_unavailable=limits.max_unavailable if limits is not None else None,
-        resumed=context.kind is WorkloadKind.DEPLOYMENT and _was_resumed_unheard(context),
+        resumed=context.kind is WorkloadKind.DEPLOYMENT and _was_resumed_unseen(context),
     )
 
 
@@ -101,7 +101,7 @@ def lost_its_freeze(context: ReleaseContext) -> bool:
         return True
     if context.kind is not WorkloadKind.DEPLOYMENT:
         return False
-    if _is_its_owners(context) or _was_resumed_unheard(context):
+    if _is_its_owners(context) or _was_resumed_unseen(context):
         return True
     return context.style is Style.CANARY and not admission_paused(context.deployment)
 
@@ -119,7 +119,7 @@ def lost_its_record(context: ReleaseContext) -> bool:
     )
 
 
-def _was_resumed_unheard(context: ReleaseContext) -> bool:
+def _was_resumed_unseen(context: ReleaseContext) -> bool:
     """The owner removed a pause of theirs while no webhook answered: the release would wait for ever."""
     known = context.owners is not None and context.owners.paused
     return known and not context.deployment.spec.paused
