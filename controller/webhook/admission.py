@@ -24,14 +24,14 @@ from controller.domain.admission.accounts import (
     accounts_of_routing,
 )
 from controller.domain.admission.approvals import note_approval
-from controller.domain.admission.named import Named, named_in_routing
+from controller.domain.admission.named import Named, left_workload, named_in_routing
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.admission.service import admit_service, pin_of
-from controller.domain.admission.surroundings import Seen, remarks
+from controller.domain.admission.surroundings import Seen, left_in_a_hold, remarks
 from controller.domain.admission.traffic_routing import admit_traffic_routing
-from controller.domain.admission.verdict import Amended, Refused, Verdict, json_patch
+from controller.domain.admission.verdict import Amended, Refused, Verdict, in_one, json_patch
 from controller.domain.admission.workload import (
     admit_deployment,
     governing,
@@ -155,6 +155,8 @@ class Admission:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
         if why := await self._refused_accounts(request, accounts_of_rollout(before, new)):
             return refused(why, 403)
+        if before is not None and (held := await self._left_in_a_hold(request, before, new)):
+            return refused(held)
         about = await self._about(request.namespace, verdict.named)
         return Answer(warnings=(*verdict.warnings, *about))
 
@@ -187,6 +189,21 @@ class Admission:
             if why := await self._authors.refuses(request.user_info, request.namespace, one):
                 return why
         return ""
+
+    async def _left_in_a_hold(
+        self, request: AdmissionRequest, before: JsonObject, new: JsonObject
+    ) -> str:
+        """Why the Rollout may not leave its workload now; empty if it may, or if that is not known in time."""
+        left = left_workload(before, new)
+        if self._named is None or left is None:
+            return ""
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                seen = await self._named.look(request.namespace, (left,))
+        except TimeoutError:
+            return ""
+        found = left_in_a_hold(left, seen[left], text(new, "metadata", "name"))
+        return in_one(found) if found else ""
 
     async def _about(self, namespace: str, named: Sequence[Named]) -> tuple[str, ...]:
         """Warnings about the objects that a Rollout names; none if reading them takes long."""

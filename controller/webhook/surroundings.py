@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KNOWN_WORKLOADS
@@ -18,6 +18,7 @@ from controller.api.workloads import Deployment
 from controller.domain.admission.named import Named
 from controller.domain.admission.surroundings import Absent, Exists, Seen, Template, Unknown
 from controller.domain.availability import NotServed, Unavailable
+from controller.domain.pods.marks import marked_for
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import DEPLOYMENTS, SERVICES, TRAFFIC_ROUTINGS, Resource
@@ -69,6 +70,7 @@ class _Spec(msgspec.Struct, frozen=True):
 
 
 class _Workload(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
     spec: _Spec = _Spec()
 
 
@@ -124,9 +126,7 @@ class Surroundings:
             return self._caches.services.get(key) or Absent()
         if resource is DEPLOYMENTS:
             found = self._caches.deployments.get(key)
-            return (
-                Absent() if found is None else _template(found.spec.template, found.spec.replicas)
-            )
+            return Absent() if found is None else _of_deployment(found)
         return Exists() if key in self._caches.traffic_routings else Absent()
 
     async def _read(self, namespace: str, one: Named, otherwise: Seen | None) -> Seen:
@@ -150,15 +150,17 @@ def _seen(one: Named, raw: bytes | msgspec.Raw) -> Seen:
     if (group, kind) == ("", "Service"):
         return msgspec.json.decode(raw, type=Service)
     if (group, kind) in KNOWN_WORKLOADS:
-        spec = msgspec.json.decode(raw, type=_Workload).spec
-        return _with_labels(spec.template, spec.replicas)
+        workload = msgspec.json.decode(raw, type=_Workload)
+        spec = workload.spec
+        return _template(spec.template, spec.replicas, marked_for(workload))
     return Exists()
 
 
-def _template(raw: msgspec.Raw, replicas: int) -> Seen:
-    return _with_labels(msgspec.json.decode(raw, type=_Template), replicas)
+def _of_deployment(found: Deployment) -> Seen:
+    template = msgspec.json.decode(found.spec.template, type=_Template)
+    return _template(template, found.spec.replicas, marked_for(found))
 
 
-def _with_labels(template: _Template, replicas: int | None) -> Seen:
+def _template(template: _Template, replicas: int | None, held_for: str) -> Seen:
     labels = template.metadata.labels if template.metadata is not None else None
-    return Template(labels or {}, replicas)
+    return Template(labels or {}, replicas, held_for)

@@ -54,6 +54,18 @@ TRAFFIC_ROUTING_KIND = (V1ALPHA1, "TrafficRouting")
 _SECRET = ("", "Secret")
 
 
+def left_workload(old: JsonObject, new: JsonObject) -> Named | None:
+    """The workload that the Rollout named before, if it names another one now."""
+    before, now = (_workload(each) for each in (old, new))
+    return None if before.identity == now.identity else before
+
+
+def _workload(written: JsonObject) -> Named:
+    path = workload_path(written)
+    found = child(written, *path.split("."))
+    return Named(path, text(found, "apiVersion"), text(found, "kind"), text(found, "name"))
+
+
 def workload_path(written: JsonObject) -> str:
     """The field in which the author names the workload."""
     older = text(written, "apiVersion") == V1ALPHA1

@@ -13,6 +13,7 @@ import msgspec
 from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 from controller.api.networking import Service
 from controller.api.quantity import planned_replicas
+from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.domain.admission.named import Named
 from controller.domain.traffic.validation.selecting import unusable, warning_about
 
@@ -33,6 +34,8 @@ class Template(msgspec.Struct, frozen=True):
 
     labels: dict[str, str]
     replicas: int | None = None
+    held_for: str = ""
+    """The Rollout for whose release admission or the controller holds it."""
 
 
 class Exists(msgspec.Struct, frozen=True):
@@ -64,6 +67,21 @@ def remarks(
     return tuple(
         remark for one in named for remark in _about(one, seen.get(one, Unknown()), seen, namespace)
     )
+
+
+def left_in_a_hold(left: Named, found: Seen, rollout: str) -> Findings:
+    """The refusal if a Rollout would leave the workload `left` while it is held for its release.
+
+    Between the admission of a template and the first status of its release the phase is still Healthy. Nobody would
+    remove the hold, and the pods of that workload would never be updated again.
+    """
+    if not isinstance(found, Template) or found.held_for != rollout:
+        return ()
+    detail = (
+        f"{left.kind} {left.name} is held for a release of this Rollout that is about to begin: the workload can "
+        "change after that release"
+    )
+    return (FieldError(left.path, Fault.FORBIDDEN, detail),)
 
 
 def _about(one: Named, found: Seen, seen: Mapping[Named, Seen], namespace: str) -> Iterator[Remark]:

@@ -10,6 +10,7 @@ import pytest
 
 from controller.api.conversion import to_v1alpha1
 from controller.api.meta import Key, ObjectMeta
+from controller.api.names import IN_PROGRESSING
 from controller.api.networking import Service
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment
@@ -26,11 +27,11 @@ from controller.simulation.api_server.server import MemoryApi
 from controller.webhook import admission
 from controller.webhook.admission import Admission
 from controller.webhook.readers import LIVE_BURST
-from controller.webhook.review import AdmissionRequest
+from controller.webhook.review import AdmissionRequest, Answer
 from controller.webhook.surroundings import NamedCaches, Surroundings
 from tests.component.webhook.asking import Reads
 from tests.unit.domain.admission.objects import deployment
-from tests.unit.domain.admission.test_rollout import raw
+from tests.unit.domain.admission.test_rollout import edited, raw
 
 ISTIO = "networking.istio.io/v1"
 VIRTUAL_SERVICES = Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")
@@ -111,15 +112,22 @@ class World:
 
     async def warnings_about(self, obj: Object) -> tuple[str, ...]:
         """Admission's warnings about a Rollout; admission always accepts it."""
+        answer = await self.answer_about(obj)
+        assert answer.allowed
+        return answer.warnings
+
+    async def answer_about(self, obj: Object, before: Object | None = None) -> Answer:
+        """Admission's answer about a Rollout that is created, or changed from `before`."""
         judge = Admission(
             Reads(), Reads(), SystemClock(), is_own=lambda *who: False, named=self.reader,
             headers=lambda reference: ScriptHeader(),
         )  # fmt: skip
-        raw_object = msgspec.Raw(json.dumps(obj).encode())
-        asked = AdmissionRequest(uid="r", operation="CREATE", namespace="shop", object=raw_object)
-        answer = await judge.rollout(asked)
-        assert answer.allowed
-        return answer.warnings
+        texts = [msgspec.Raw(json.dumps(each).encode()) for each in (obj, before)]
+        verb = "CREATE" if before is None else "UPDATE"
+        asked = AdmissionRequest(
+            uid="r", operation=verb, namespace="shop", object=texts[0], old_object=texts[1]
+        )
+        return await judge.rollout(asked)
 
 
 def service(selector: dict[str, str] | None = None, **spec: object) -> Object:
@@ -148,6 +156,33 @@ async def test_an_object_in_a_synced_cache_costs_no_request() -> None:
     assert (seen[ROUTE], seen[CLONES], seen[SHARED]) == (Exists(), Template({}), Exists())
     assert await world.warnings_about(raw(**PLAN)) == ()
     assert world.asked == 0
+
+
+@pytest.mark.parametrize("synced", [True, False])
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+@pytest.mark.parametrize(("held_for", "allowed"), [("mine", False), ("another", True), ("", True)])
+async def test_a_rollout_leaves_no_workload_that_is_held_for_its_release(
+    synced: bool, version: str, held_for: str, allowed: bool
+) -> None:
+    """Its phase is still Healthy until the first status of the release, and nobody else would remove the hold."""
+    world = World(synced=synced)
+    mark = json.dumps({"rolloutName": held_for})
+    held = edited(deployment(), "metadata", "annotations", to={IN_PROGRESSING: mark})
+    world.apply(DEPLOYMENTS, held)
+    world.cache(DEPLOYMENTS, held)
+    before = raw(**PLAN)
+    after = edited(before, "spec", "workloadRef", "name", to="other")
+    if version == "v1alpha1":
+        before, after = (checked_alpha(each) for each in (before, after))
+    answer = await world.answer_about(after, before)
+    assert answer.allowed is allowed
+    assert ("Deployment web is held for a release" in answer.message) is not allowed
+
+
+def checked_alpha(obj: Object) -> Object:
+    converted = to_v1alpha1(obj)
+    assert isinstance(converted, dict)
+    return converted
 
 
 @pytest.mark.parametrize("there", [True, False])
