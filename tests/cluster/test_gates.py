@@ -18,6 +18,7 @@ from localcluster.prometheus import Prometheus, started_prometheus
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.conftest import fresh_namespace
+from tests.cluster.killed import replace_controller
 from tests.cluster.kinds import PODS, RECORDED, ROLLOUTS, VIRTUAL_SERVICES, collection
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
@@ -280,7 +281,7 @@ async def test_another_controller_loses_no_measurement_that_counted(
     serve(watched, story, 0.0)
     await governed(story, gate(metric(count=6)))
     before = await story.rollout(lambda s: run_of(s).get("metrics", [{}])[0].get("good", 0) >= 2)
-    await watched.product.controller.restart()
+    await replace_controller(watched.product)
     await story.completed()
     counted = [
         run_of(change.object.get("status", {})).get("metrics", [{}])[0].get("taken", 0)

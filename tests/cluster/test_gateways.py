@@ -25,6 +25,7 @@ from tests.cluster.gateways import (
     share_of,
 )
 from tests.cluster.invented import install, right
+from tests.cluster.killed import kill_controller
 from tests.cluster.kinds import (
     DEPLOYMENTS,
     RECORDED,
@@ -152,7 +153,7 @@ async def test_a_recreated_rollout_takes_over_the_objects_of_its_predecessor(
 ) -> None:
     story, before = await led_at_step_1(product, world, namespace_of_product)
     former = await story.client.get(path_of(story.key(ROLLOUTS)))
-    await product.controller.kill()
+    await kill_controller(product)
     await story.client.delete(path_of(story.key(ROLLOUTS)))
     await story.amend({"metadata": {"finalizers": None}})
     await story.gone(ROLLOUTS)

@@ -6,6 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from demo.stage import Product
 from localcluster.record import Recorder
+from tests.cluster.killed import replace_controller
 from tests.cluster.kinds import ROLLOUTS
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story, conclude
@@ -61,8 +62,7 @@ async def test_a_new_leader_exports_at_once_the_state_that_the_killed_one_export
         *("info", "phase", "step", "steps", "pods", "paused", "state_seconds"),
         *("weight_desired", "weight_actual"),
     )
-    await product.controller.kill()
-    await product.controller.start()
+    await replace_controller(product)
     after = await first_state_of(product, namespace_of_product)
     assert still(after) == still(before)
     waited = next(key for key in before if key[0] == "moonshift_rollout_state_seconds")

@@ -17,20 +17,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from controller.api.names import LEASE
 from controller.kube.lease import micro_time
-from demo.stage import NAMESPACE, Product
+from demo.stage import Product
 from localcluster.api import JsonObject
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.crowd import Crowd
+from tests.cluster.killed import LEASE_PATH
 from tests.cluster.kruise.test_killed_releases import settled_in
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE
 from tests.cluster.story import Story
 from tests.cluster.table import application
 from tests.cluster.view import deleting, image_of, ready
 
-LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{LEASE}"
 STEPS = [
     {"replicas": "20%", "traffic": "20%", "pause": {}},
     {"replicas": "50%", "traffic": "50%", "pause": {}},
@@ -132,7 +131,7 @@ class Unseen:
         """Give the Lease to another holder that never renews it."""
         now = micro_time(datetime.now(UTC))
         held = {"holderIdentity": "nobody", "leaseDurationSeconds": 3600, "renewTime": now}
-        await self.product.plane.client().patch(LEASES, {"spec": held})
+        await self.product.plane.client().patch(LEASE_PATH, {"spec": held})
         self._held = True
         await self.product.controller.start()
 
@@ -141,7 +140,7 @@ class Unseen:
         if not self._held:
             return
         self._held = False
-        await self.product.plane.client().patch(LEASES, {"spec": {"holderIdentity": ""}})
+        await self.product.plane.client().patch(LEASE_PATH, {"spec": {"holderIdentity": ""}})
 
 
 @pytest.fixture

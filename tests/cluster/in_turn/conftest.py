@@ -18,6 +18,7 @@ from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED
+from tests.cluster.replicas import LEASES
 from tests.cluster.secrecy import kept_product
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
@@ -57,8 +58,13 @@ async def alone(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> Asyn
 
 
 async def vacated(ground: Plane) -> None:
-    """Remove the address that the Moonshift before has published, because the manifests cannot be applied over it."""
+    """Remove the address that the Moonshift before has published, because the manifests cannot be applied over it; and
+    its Leases, because a process that was killed still holds them for fifteen seconds."""
     client = ground.client()
+    for lease in (await client.get(LEASES))["items"]:
+        await client.patch(
+            f"{LEASES}/{lease['metadata']['name']}", {"spec": {"holderIdentity": ""}}
+        )
     for path in CONFIGURATIONS:
         with contextlib.suppress(RequestRefused):  # nobody was here before
             await client.delete(path)

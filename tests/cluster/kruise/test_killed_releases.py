@@ -18,6 +18,7 @@ from localcluster.history import Change
 from localcluster.record import Recorder
 from tests.cluster import manifests, test_workloads
 from tests.cluster.crowd import Crowd
+from tests.cluster.killed import replace_controller
 from tests.cluster.kinds import AUTOSCALERS, EVENTS
 from tests.cluster.kruise import test_kruise_workloads
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application
@@ -31,11 +32,11 @@ Course = Callable[[Crowd, Product], Awaitable[None]]
 async def goes_through(crowd: Crowd, product: Product) -> None:
     """Killed after the release has begun, and after every approval."""
     await crowd.all(begin)
-    await killed(product)
+    await replace_controller(product)
     for step in range(1, LAST + 1):
         await crowd.all(partial(Story.paused_at, step=step))
         await crowd.all(partial(Story.approve, step=step))
-        await killed(product)
+        await replace_controller(product)
     await crowd.all(conclude)
 
 
@@ -44,7 +45,7 @@ async def is_rolled_back(crowd: Crowd, product: Product) -> None:
     await crowd.all(begin)
     await crowd.all(lambda story: story.reach(2))
     await crowd.all(lambda story: story.release(STABLE_IMAGE))
-    await killed(product)
+    await replace_controller(product)
     await crowd.all(conclude)
 
 
@@ -53,7 +54,7 @@ async def starts_over(crowd: Crowd, product: Product) -> None:
     await crowd.all(begin)
     await crowd.all(lambda story: story.reach(2))
     await crowd.all(lambda story: story.restart(THIRD_IMAGE))
-    await killed(product)
+    await replace_controller(product)
     await crowd.all(lambda story: story.approve_all())
     await crowd.all(conclude)
 
@@ -63,12 +64,6 @@ async def begin(story: Story) -> None:
     await story.install()
     await story.govern()
     await story.release(NEW_IMAGE)
-
-
-async def killed(product: Product) -> None:
-    """Kill the process, and start another."""
-    await product.controller.kill()
-    await product.controller.start()
 
 
 COURSES: tuple[Course, ...] = (goes_through, is_rolled_back, starts_over)
@@ -96,8 +91,7 @@ async def settled_in(
 
 
 def titled(*, often: Course | None = None) -> list[object]:
-    """All scenarios; every restart waits until the Lease of the killed process has expired, so only one scenario is
-    part of every run."""
+    """All scenarios, of which one is part of every run."""
     return [
         pytest.param(course, id=course.__name__, marks=[] if course is often else pytest.mark.full)
         for course in COURSES
