@@ -66,7 +66,7 @@ RELEASE_RESTARTED = "ReleaseRestarted"
 """Another revision came during a release, which starts again with it."""
 
 STATUS_REFUSED = "StatusRefused"
-"""The API server refuses the Rollout's status, so the status shows an earlier state, and the release waits."""
+"""The API server refuses the object's status, so the status shows an earlier state, and the release waits."""
 
 ANALYSIS_PASSED = "AnalysisPassed"
 """The metrics of a step have passed."""

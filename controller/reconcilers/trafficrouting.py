@@ -25,6 +25,7 @@ from controller.domain.decision import (
     SetFinalizers,
 )
 from controller.domain.observation import Observation, RouteSeen
+from controller.domain.rollout.messages import status_refused
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.trafficrouting.deciding import (
@@ -157,6 +158,7 @@ class TrafficRoutingReconciler:
         self._world = world
         self._gone = gone
         self._refusals = RefusalWaits(random, rights, _owner)
+        self._status_refusals = RefusalWaits(random, rights, _owner)
         self._kube = kube
         self._routes_for = routes_for
         self._ledger = ledger
@@ -194,15 +196,24 @@ class TrafficRoutingReconciler:
                     break
         else:
             self._refusals.forget(key)
-        await self._write_status(seen, decision, writes)
+        return await self._stored(seen, decision, writes) or Result(wake_after=wake_after)
+
+    async def _stored(
+        self, seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, writes: Writes
+    ) -> Result | None:
+        """Store the status and report the pass; the next look if the status is refused."""
+        refused = await self._write_status(seen, decision, writes)
+        if refused is not None:
+            return self._status_refused(seen.routing, refused)
         for note in decision.notes:
             self._record(seen.routing, note)
-        return Result(wake_after=wake_after)
+        return None
 
     def forget(self, key: Key) -> None:
         """The TrafficRouting is gone, or the work of another process."""
         self._ledger.forget(key)
         self._refusals.forget(key)
+        self._status_refusals.forget(key)
         self._gone(key)
 
     def _record(self, routing: TrafficRouting, note: Note) -> None:
@@ -226,10 +237,20 @@ class TrafficRoutingReconciler:
 
     async def _write_status(
         self, seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, writes: Writes
-    ) -> None:
+    ) -> Refusal | None:
+        """Store the status; the refusal if a right or a policy prevents it."""
         if decision.status == seen.routing.status:
-            return
+            return None
         try:
             await write_routing_status(writes, seen.routing, decision.status)
+        except (Forbidden, Invalid) as refused:
+            return of_refused(refused)
         except NotFound:
-            return
+            pass
+        return None
+
+    def _status_refused(self, routing: TrafficRouting, refusal: Refusal) -> Result:
+        """Report it, and look again when the right exists, or after a while: a policy may have changed."""
+        meta = routing.metadata
+        self._events(routing, status_refused(refusal.message, "TrafficRouting"))
+        return Result(wake_after=self._status_refusals.next(meta.key, meta.generation, refusal))

@@ -67,10 +67,10 @@ def analysing(waited_for: str) -> str:
     return f"wait for its metrics: {waited_for}"
 
 
-def status_refused(message: str) -> Note:
+def status_refused(message: str, kind: str = "Rollout") -> Note:
     """A refused status cannot report its own refusal."""
     text = (
-        f"the API server refuses to store the status of this Rollout, so it shows an earlier state, and the release "
+        f"the API server refuses to store the status of this {kind}, so it shows an earlier state, and the release "
         f"waits: {message}"
     )
     return Note(reasons.STATUS_REFUSED, text, Severity.WARNING)

@@ -17,7 +17,7 @@ DOCUMENT = ROOT / "docs" / "runbooks.md"
 BEGIN, END = "<!-- events: generated -->\n", "<!-- end -->\n"
 CODE = ROOT / "controller"
 NORMAL, WARNING = "Normal", "Warning"
-ON = {"TRAFFIC_ROUTING_PHASE": "TrafficRouting"}
+ON = {"TRAFFIC_ROUTING_PHASE": "TrafficRouting", "STATUS_REFUSED": "Rollout, TrafficRouting"}
 CONFIG_MAP = "ConfigMap of scripts"
 Sentences = dict[str, str]
 
