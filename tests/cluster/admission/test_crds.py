@@ -321,6 +321,23 @@ async def test_blue_green_survives_an_edit_through_v1alpha1(own_plane: Plane) ->
         await client.replace(f"{ALPHA}/{name}", written)
 
 
+async def test_v1alpha1_accepts_as_many_steps_and_matches_as_the_original(own_plane: Plane) -> None:
+    client = own_plane.client()
+    obj = yaml.safe_load(ARTICLE)
+    name = obj["metadata"]["name"] = f"r{next(_names)}"
+    obj["spec"]["objectRef"]["workloadRef"]["name"] = name
+    headers = [{"headers": [{"name": "user", "value": f"u{n}"}]} for n in range(20)]
+    steps = [*({"weight": n} for n in range(1, 61)), {"replicas": 70, "matches": headers}]
+    obj["spec"]["strategy"]["canary"]["steps"] = steps
+    await client.create(ALPHA, obj)
+    status = await client.patch(f"{BETA}/{name}/status", {"status": {"phase": "Healthy"}})
+    assert status["status"]["phase"] == "Healthy"
+    labelled = await client.patch(f"{BETA}/{name}", {"metadata": {"labels": {"team": "a"}}})
+    stored = labelled["spec"]["strategy"]["canary"]["steps"]
+    assert [step.get("traffic") for step in stored[:60]] == [f"{n}%" for n in range(1, 61)]
+    assert len(stored[60]["matches"]) == 20
+
+
 @pytest.mark.parametrize(
     ("path", "value", "text"),
     [
