@@ -26,6 +26,8 @@ def safe_hash(data: bytes, length: int = 10) -> str:
     return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:length])
 
 
+MAX_NAME = 253
+"""Characters of an object's name."""
 MAX_LABEL = 63
 """Characters of a label's value."""
 

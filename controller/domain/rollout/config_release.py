@@ -11,7 +11,7 @@ from typing import assert_never
 from controller.api.meta import Key, OwnerReference
 from controller.api.names import CONFIG_COPY_INFIX, ROLLOUT_ID, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import Phase, Rollout, RolloutStatus, TrackedConfig
-from controller.api.workloads import safe_hash
+from controller.api.workloads import MAX_NAME, safe_hash
 from controller.domain import reasons
 from controller.domain.config.record import (
     at_rest,
@@ -220,8 +220,18 @@ def _keep(context: ReleaseContext, found: ConfigSeen) -> KeepConfig:
     meta = context.seen.rollout.metadata
     owner = OwnerReference(V1BETA1, "Rollout", meta.name, meta.uid)
     source = Key(context.namespace, found.reference.name)
-    copy = f"{meta.name}{CONFIG_COPY_INFIX}{safe_hash(found.name.encode())}"
+    copy = copy_name(meta.name, found.name)
     return KeepConfig(found.reference.kind, source, found.digest, copy, owner)
+
+
+def copy_name(rollout: str, content: str) -> str:
+    """`<rollout>-config-<hash of the content's name>`. If it would be too long for an object's name, the beginning of
+    the Rollout's name is kept, and its whole name is hashed, too."""
+    name = f"{rollout}{CONFIG_COPY_INFIX}{safe_hash(content.encode())}"
+    if len(name) <= MAX_NAME:
+        return name
+    end = f"{CONFIG_COPY_INFIX}{safe_hash(f'{rollout}/{content}'.encode())}"
+    return rollout[: MAX_NAME - len(end)].rstrip(".-") + end
 
 
 def _restore(context: ReleaseContext, found: ConfigSeen, kept: KeptConfig) -> RestoreConfig:

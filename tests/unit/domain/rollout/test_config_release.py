@@ -6,6 +6,7 @@ import pytest
 
 from controller.api.rollout import Phase
 from controller.domain import reasons
+from controller.domain.rollout.config_release import copy_name
 from tests.unit.builders import (
     KEY,
     ours_of,
@@ -191,3 +192,16 @@ def test_after_several_contents_a_rollback_restores_the_one_before_the_first() -
     world.people.undo(KEY, reading())
     world.rest()
     assert (content(world), running(world)) == ("one", {"": 10})
+
+
+def test_copies_of_rollouts_with_the_longest_names_have_valid_and_different_names() -> None:
+    longest = 252 * "a"
+    names = {
+        copy_name(rollout, content)
+        for rollout in (f"{longest}a", f"{longest}b", f"{234 * 'a'}.b")
+        for content in ("ConfigMap/one", "ConfigMap/two")
+    }
+    assert len(names) == 6
+    assert {len(name) <= 253 for name in names} == {True}
+    assert not any(".-" in name for name in names)
+    assert copy_name("web", "ConfigMap/one").startswith("web-config-")
