@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
-# Tests of the cluster ring wait more than they compute; each process has a control plane of its own.
-WORKERS ?= 2
+# Two processes leave a third of two cores idle: tests of the cluster ring often wait. Each process has a control plane of its own (about 2 GB).
+WORKERS ?= 3
 SIDE_BY_SIDE := $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder)
 
 # make test KUBERNETES=1.32 PYTEST_ARGS=tests/cluster: the local cluster of an older Kubernetes (localcluster/releases.py).
