@@ -5,7 +5,13 @@ import pytest
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.names import TRAFFIC_ROUTING
-from controller.domain.admission.named import Named, PacedStep, named_in, named_in_routing
+from controller.domain.admission.named import (
+    Named,
+    PacedStep,
+    left_workload,
+    named_in,
+    named_in_routing,
+)
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.header import ScriptHeader
@@ -159,3 +165,11 @@ def test_a_namespaces_script_names_its_config_map_and_account_and_no_gateway_obj
         ("spec.objectRef[0].customNetworkRefs[0].scriptRef.name", "scripts"),
         ("spec.objectRef[0].customNetworkRefs[0].scriptRef.serviceAccountName", "router"),
     ]
+
+
+def test_a_rollout_that_names_another_workload_leaves_the_former_one() -> None:
+    before = raw()
+    path = ("spec", "workloadRef")
+    other = changed(before, path, {**child(before, *path), "name": "shop"})
+    assert left_workload(before, other) == Named("spec.workloadRef", "apps/v1", "Deployment", "web")
+    assert left_workload(before, to_v1alpha1(before)) is None

@@ -12,6 +12,7 @@ from controller.domain.admission.surroundings import (
     Seen,
     Template,
     Unknown,
+    left_in_a_hold,
     remarks,
 )
 from controller.domain.traffic.validation.selecting import warning_about
@@ -90,3 +91,21 @@ def test_a_step_that_is_all_of_a_small_workload_is_warned_of(
             "new version gets all requests there, not 5%; use enableExtraWorkloadForCanary, or more replicas"
         )
     ] * warned
+
+
+@pytest.mark.parametrize(
+    ("found", "refused"),
+    [
+        (Template({}, held_for="web"), True),
+        (Template({}, held_for="another"), False),
+        (Template({}), False),
+        (Absent(), False),
+        (Unknown(), False),
+    ],
+)
+def test_a_rollout_may_not_leave_a_workload_that_is_held_for_its_release(
+    found: Seen, refused: bool
+) -> None:
+    findings = left_in_a_hold(WORKLOAD, found, "web")
+    assert [finding.path for finding in findings] == [WORKLOAD.path] * refused
+    assert all("Deployment web is held for a release" in str(finding) for finding in findings)
