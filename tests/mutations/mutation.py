@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 RELEASES = "rollout/test_releases.py"
 DISTURBANCES = "rollout/test_disturbances.py"
 ABANDONED = "rollout/test_abandoned_from_zero.py"
+ABANDONED_PODS = "rollout/test_abandoned.py"
 BEHIND = "rollout/test_behind.py"
 OBSTACLES = "rollout/test_obstacles.py"
 APPROVALS = "rollout/test_approvals.py"

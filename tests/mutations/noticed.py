@@ -24,6 +24,12 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "a third revision is not noticed in the end phase",
         "abandoned pods stay",
     ),
+    "test_a_third_revision_leaves_as_many_ready_pods_as_the_owner_wants": (
+        "abandoned pods go before stable ones are ready",
+    ),
+    "test_abandoned_pods_go_after_the_deadline_if_stable_ones_do_not_become_ready": (
+        "abandoned pods are waited for without an end",
+    ),
     "test_a_workload_recreated_during_a_release_starts_from_nothing": (
         "a workload made again counts as the same",
     ),

@@ -2,6 +2,7 @@
 
 from tests.mutations.mutation import (
     ABANDONED,
+    ABANDONED_PODS,
     BEHIND,
     CONTENT,
     CONTENT_LOST,
@@ -35,12 +36,6 @@ OF_PODS: tuple[Mutation, ...] = (
             "        due = None\n",
         ),
         (
-            "abandoned pods stay",
-            "    if left:\n",
-            "    if left and not context.workload:\n",
-            DISTURBANCES,
-        ),
-        (
             "the share of abandoned pods is room for new ones",
             "    return Stop(status=status) if wanted < context.replicas else None\n",
             "    return Stop(status=status) if wanted < 0 else None\n",
@@ -50,6 +45,27 @@ OF_PODS: tuple[Mutation, ...] = (
             "the admission pause is not ended",
             'admission_pause=context.meta.annotations[names.ADMISSION_PAUSE] if ends_pause else "",',
             'admission_pause="",',
+        ),
+    ),
+    *of(
+        "rollout.moving.abandoned",
+        (
+            "abandoned pods stay",
+            "    if left:\n",
+            "    if left and not context.workload:\n",
+            DISTURBANCES,
+        ),
+        (
+            "abandoned pods go before stable ones are ready",
+            "    if needed <= 0 or not ready:\n",
+            "    if needed <= context.replicas or not ready:\n",
+            ABANDONED_PODS,
+        ),
+        (
+            "abandoned pods are waited for without an end",
+            "    if due <= context.now:\n",
+            "    if due < context.now - timedelta(days=1):\n",
+            ABANDONED_PODS,
         ),
     ),
     *of(

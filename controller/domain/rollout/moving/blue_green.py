@@ -13,8 +13,9 @@ from controller.domain.decision import Action, FreezeReplicaSet, PaceDeployment
 from controller.domain.pods.deployment import WrittenLimits, admission_paused, written
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
+from controller.domain.rollout.moving.abandoned import clear_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
-from controller.domain.rollout.moving.paced_deployment import clear_abandoned, to_begin_with
+from controller.domain.rollout.moving.paced_deployment import to_begin_with
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 

@@ -9,8 +9,8 @@ import msgspec
 
 from controller.api import names
 from controller.api.rollout import RolloutStatus
-from controller.api.workloads import ReplicaSet, RollingUpdate
-from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
+from controller.api.workloads import RollingUpdate
+from controller.domain.decision import Action, PaceDeployment
 from controller.domain.pods.deployment import (
     RollingLimits,
     admission_paused,
@@ -23,8 +23,8 @@ from controller.domain.pods.pacing import next_rolling_limits
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import routing
 from controller.domain.rollout.batches import batch_is_ready
+from controller.domain.rollout.moving.abandoned import clear_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
-from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -83,36 +83,6 @@ class PacedDeployment(Deployments):
         Without the freeze, which would make the pods that carry the traffic count as unavailable.
         """
         return (_grow_stable(context, stable.pods),) if admission_paused(context.deployment) else ()
-
-
-def abandoned(context: ReleaseContext, status: RolloutStatus) -> tuple[ReplicaSet, ...]:
-    """Active ReplicaSets that are neither stable nor new: remains of an earlier release."""
-    keep = (moonshift_status(status).stable_revision, context.new_revision)
-    return tuple(
-        rs for rs, _ in context.workload.replica_sets if rs.active and rs.revision not in keep
-    )
-
-
-def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Scale abandoned revisions to zero and wait until their pods are gone.
-
-    Without this the next batch would be taken from the stable revision (a third revision of 2 pods over 5+5 leaves
-    5+3+2); the Deployment's own controller adds stable pods once the other revisions want none. If the stable
-    ReplicaSet wants no pod, the Deployment's controller would fill the emptied ReplicaSet again, for ever. That is so
-    where the stable ReplicaSet was deleted (`stable_gone`); the steps then replace the running pods.
-    """
-    stable = stable_replica_set(context, status)
-    if stable is None or not stable.active:
-        return None
-    left = abandoned(context, status)
-    if left:
-        scale = tuple(ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0) for rs in left)
-        return Stop(status=status, actions=scale)
-    keep = (moonshift_status(status).stable_revision, context.new_revision)
-    leaving = any(
-        pod.revision not in keep and not pod.metadata.deleting for pod in context.workload.pods
-    )
-    return Stop(status=status) if leaving else None
 
 
 def to_begin_with(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -1,0 +1,117 @@
+"""Pods of revisions that are neither stable nor new are removed before a native Deployment gets its next new pods.
+
+Why: without this the next batch would be taken from the stable revision (a third revision of 2 pods over 5+5 leaves
+5+3+2). The Deployment is paused meanwhile, and its own controller gives the share of an emptied ReplicaSet to the only
+one that is left. If requests reach the abandoned pods, because no route and no pin keeps them away, stable pods replace
+them within the owner's maxUnavailable: a rollback of a step with all pods, followed by a third revision, had left no
+ready pod at all. Invariants: at most as many ready pods go as the owner allows; if stable pods do not become ready, the
+abandoned ones go after the owner's progress deadline, so that a third revision can mend a broken stable one.
+"""
+
+from datetime import datetime, timedelta
+
+from controller.api.quantity import scaled_up
+from controller.api.rollout import RolloutStatus
+from controller.api.workloads import ReplicaSet
+from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
+from controller.domain.pods.deployment import Limits, owners_limits
+from controller.domain.rollout.moving.from_zero import stable_replica_set
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.transition import Stop
+
+DEFAULT_DEADLINE = 600
+"""Seconds; Kubernetes' own default of `progressDeadlineSeconds`."""
+
+
+def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Remove the pods of abandoned revisions, and wait until they are gone.
+
+    If the stable ReplicaSet wants no pod, the Deployment's controller would fill the emptied ReplicaSet again, for
+    ever. That is so where the stable ReplicaSet was deleted (`stable_gone`); the steps then replace the running pods.
+    """
+    stable = stable_replica_set(context, status)
+    if stable is None or not stable.active:
+        return None
+    left = abandoned(context, status)
+    if left:
+        replaced = _replaced_by_stable(context, status, stable, left)
+        return replaced or Stop(status=status, actions=tuple(_sized(rs, 0) for rs in left))
+    keep = (moonshift_status(status).stable_revision, context.new_revision)
+    leaving = any(
+        pod.revision not in keep and not pod.metadata.deleting for pod in context.workload.pods
+    )
+    return Stop(status=status) if leaving else None
+
+
+def abandoned(context: ReleaseContext, status: RolloutStatus) -> tuple[ReplicaSet, ...]:
+    """Active ReplicaSets that are neither stable nor new: remains of an earlier release."""
+    keep = (moonshift_status(status).stable_revision, context.new_revision)
+    return tuple(
+        rs for rs, _ in context.workload.replica_sets if rs.active and rs.revision not in keep
+    )
+
+
+def _replaced_by_stable(
+    context: ReleaseContext, status: RolloutStatus, stable: ReplicaSet, left: tuple[ReplicaSet, ...]
+) -> Stop | None:
+    """The next stable pods in place of abandoned ones; None if the abandoned pods are not needed."""
+    if not _get_requests(context):
+        return None
+    counted = context.ready(context.pods_of(stable.revision))
+    limits = owners_limits(context.owners_values, context.replicas)
+    needed = context.replicas - limits.unavailable - counted.ready
+    ready = sum(context.ready(context.pods_of(rs.revision)).ready for rs in left)
+    if needed <= 0 or not ready:
+        return None
+    due = _waits_until(context, status)
+    if due <= context.now:
+        return None
+    if counted.ready < stable.spec.replicas:
+        return Stop(status=status, wake_at=min(counted.next_at or due, due))
+    going = sum(rs.spec.replicas for rs in left) - min(needed, ready)
+    actions = _exchanged(stable, left, going) if going else _with_owners_surge(context, limits)
+    return Stop(status=status, actions=actions, wake_at=due)
+
+
+def _waits_until(context: ReleaseContext, status: RolloutStatus) -> datetime:
+    ours, seconds = moonshift_status(status), context.owners_values.progress_deadline_seconds
+    since = ours.goal_since or ours.state_since or context.now
+    return since + timedelta(seconds=seconds or DEFAULT_DEADLINE)
+
+
+def _exchanged(stable: ReplicaSet, left: tuple[ReplicaSet, ...], pods: int) -> tuple[Action, ...]:
+    """Stable pods in place of at most so many pods of the largest abandoned ReplicaSet.
+
+    The paused Deployment's controller gives the freed share to the largest ReplicaSet. Where that is not the stable
+    one, its size is written, too; the sum of the sizes stays, so that the controller changes none of them.
+    """
+    largest = max(left, key=lambda rs: rs.spec.replicas)
+    going = min(pods, largest.spec.replicas)
+    shrunk = _sized(largest, largest.spec.replicas - going)
+    if len(left) == 1 and shrunk.replicas < stable.spec.replicas:
+        return (shrunk,)
+    return (shrunk, _sized(stable, stable.spec.replicas + going))
+
+
+def _with_owners_surge(context: ReleaseContext, limits: Limits) -> tuple[Action, ...]:
+    """Every ready pod is needed: the paused Deployment's controller adds the owner's surge."""
+    rolling = context.deployment.spec.strategy.rolling_update
+    present = (rolling.max_surge if rolling is not None else None) or 0
+    surge = PaceDeployment(
+        workload=context.workload_key,
+        generation=context.meta.generation,
+        max_surge=limits.surge,
+        max_unavailable=0,
+    )
+    return (surge,) if scaled_up(present, context.replicas) < limits.surge else ()
+
+
+def _get_requests(context: ReleaseContext) -> bool:
+    """Nothing divides the traffic, so every ready pod of the workload gets requests."""
+    routed = context.strategy.traffic_routings or shared_routing_of(context.seen.rollout)
+    return not routed
+
+
+def _sized(rs: ReplicaSet, replicas: int) -> ScaleReplicaSet:
+    return ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, replicas)
