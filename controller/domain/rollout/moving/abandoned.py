@@ -69,7 +69,7 @@ def _replaced_by_stable(
         return None
     if counted.ready < stable.spec.replicas:
         return Stop(status=status, wake_at=min(counted.next_at or due, due))
-    going = sum(rs.spec.replicas for rs in left) - min(needed, ready)
+    going = max(0, sum(rs.spec.replicas for rs in left) - min(needed, ready))
     actions = _exchanged(stable, left, going) if going else _with_owners_surge(context, limits)
     return Stop(status=status, actions=actions, wake_at=due)
 
