@@ -56,14 +56,12 @@ def pods_of(world: World, version: str) -> int:
 
 
 @pytest.mark.parametrize("shares", SHARES)
-@pytest.mark.parametrize(
-    ("surge", "unavailable"), [("25%", "25%"), (1, 0), (0, 1), ("100%", 0), (2, 1)]
-)
-@pytest.mark.parametrize("replicas", [4, 5, 8])
+@pytest.mark.parametrize(("surge", "unavailable"), [("25%", "25%"), (1, 0), (0, 1)])
+@pytest.mark.parametrize("replicas", [4, 5])
 def test_a_third_revision_leaves_as_many_ready_pods_as_the_owner_wants(
     shares: tuple[str, str], surge: IntOrPercent, unavailable: IntOrPercent, replicas: int
 ) -> None:
-    for between, after in product((("v3",), ("v1", "v3"), ("v3", "v4")), (0.2, 1, 3)):
+    for between, after in product((("v3",), ("v1", "v3"), ("v3", "v4")), (0.2, 3)):
         world = at_the_second_step(shares, surge, unavailable, replicas=replicas)
         for version in between:
             release(world, version)
