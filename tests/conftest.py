@@ -1,7 +1,7 @@
 """The examples of property tests, the tests that share a process, and the place of byte code.
 
-Why examples: a test that fails for one in ten thousand examples shows a defect that a search should find, not the next
-person who runs the tests. So `make test` tries the same examples each time, and `make test-full` looks for new ones.
+Why examples: `make test` tries the same examples each time, so that a rare failure does not surprise a person who
+changed something else. `make test-full` tries new examples, and finds such failures.
 
 Why processes: most tests of the cluster ring wait far more than they compute, so several processes run them side by
 side, each with a control plane of its own. Tests that share something expensive (a plane with OpenKruise's manager,

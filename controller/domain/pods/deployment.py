@@ -53,6 +53,12 @@ def owners_limits(owners: OwnersValues, replicas: int) -> Limits:
     return limits if limits.surge or limits.unavailable else Limits(0, 1)
 
 
+def progress_deadline(owners: OwnersValues) -> int:
+    """The owner's progressDeadlineSeconds, with the API's default."""
+    given = owners.progress_deadline_seconds
+    return 600 if given is None else given
+
+
 class RollingLimits(msgspec.Struct, frozen=True):
     """maxSurge and maxUnavailable in pods. While the Deployment is frozen, new pods settle at `surge + unavailable`."""
 

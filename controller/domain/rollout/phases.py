@@ -263,7 +263,7 @@ def _is_about_another_workload(context: ReleaseContext, status: RolloutStatus) -
 
 
 def _without_past(status: RolloutStatus) -> RolloutStatus:
-    """The status of a Rollout without a release so far: another workload's template is no change of this one's."""
+    """The status without the facts about the former workload, whose template must not be compared with this one's."""
     ours = moonshift_status(status)
     kept = MoonshiftStatus(config=ours.config, failed_template=ours.failed_template)
     return structs.replace(

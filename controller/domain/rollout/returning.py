@@ -21,7 +21,7 @@ from controller.domain.rollout.release_context import (
     known_template,
     moonshift_status,
 )
-from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.shared_routing import divides_traffic
 from controller.domain.rollout.transition import Stop
 
 IN_BATCHES = (WorkloadKind.STATEFUL_SET, WorkloadKind.CLONE_SET)
@@ -29,10 +29,9 @@ IN_BATCHES = (WorkloadKind.STATEFUL_SET, WorkloadKind.CLONE_SET)
 
 def may_return_in_batches(context: ReleaseContext) -> bool:
     """The annotation asks for it, and no traffic waits for the rollback."""
-    rollout = context.seen.rollout
-    asked = rollout.metadata.annotations.get(names.ROLLBACK_IN_BATCH) == "true"
-    routed = bool(context.strategy.traffic_routings) or bool(shared_routing_of(rollout))
-    return asked and not routed and context.style is Style.PARTITION and context.kind in IN_BATCHES
+    asked = context.seen.rollout.metadata.annotations.get(names.ROLLBACK_IN_BATCH) == "true"
+    by_kind = context.style is Style.PARTITION and context.kind in IN_BATCHES
+    return asked and by_kind and not divides_traffic(context)
 
 
 def returns_in_batches(context: ReleaseContext, status: RolloutStatus) -> bool:

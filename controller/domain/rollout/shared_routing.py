@@ -21,6 +21,11 @@ def shared_routing_of(rollout: Rollout) -> str:
     return named or rollout.metadata.annotations.get(names.TRAFFIC_ROUTING, "")
 
 
+def divides_traffic(context: ReleaseContext) -> bool:
+    """Routes of the Rollout, or of a TrafficRouting that it names, divide the requests between its revisions."""
+    return bool(context.strategy.traffic_routings or shared_routing_of(context.seen.rollout))
+
+
 def join(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Join before the first pod is created; None when the Rollout has joined, or shares nothing."""
     name = shared_routing_of(context.seen.rollout)

@@ -22,6 +22,9 @@ class ApiDouble(MemoryApi):
         super().__init__(lambda: datetime(2026, 1, 1, tzinfo=UTC))
         self.writes: list[str] = []
 
+    def on_json_patch(self, subresource: str) -> None:
+        """Called before each JSON patch: a double counts it here, or raises the server's refusal."""
+
     def put(self, resource: Resource, body: Object) -> Object:
         """An object as somebody else wrote it."""
         stored: Object = msgspec.json.decode(msgspec.json.encode(body))
@@ -53,6 +56,7 @@ class ApiDouble(MemoryApi):
         *,
         dry_run: bool = False,
     ) -> bytes:
+        self.on_json_patch(subresource)
         answer = await super().json_patch(
             resource, namespace, name, operations, subresource, dry_run=dry_run
         )

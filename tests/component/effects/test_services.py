@@ -1,6 +1,6 @@
 """The pin of a Service: who owns its fields afterwards."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 import pytest
@@ -40,21 +40,9 @@ class Owned(ApiDouble):
         self.read += name == "web"
         return await super().get(resource, namespace, name)
 
-    async def json_patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        operations: Sequence[Mapping[str, object]],
-        subresource: str = "",
-        *,
-        dry_run: bool = False,
-    ) -> bytes:
+    def on_json_patch(self, subresource: str) -> None:
         if self.down:
             raise ServerFault("down", status=500)
-        return await super().json_patch(
-            resource, namespace, name, operations, subresource, dry_run=dry_run
-        )
 
     async def merge_patch(
         self,

@@ -1,14 +1,12 @@
 """The end of a release of a Deployment: its last marks, and who owns its fields afterwards."""
 
-from collections.abc import Mapping, Sequence
-
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.names import FIELD_MANAGER, IN_PROGRESSING, STABLE_REVISION
 from controller.domain.decision import Done, ReleaseDeployment
 from controller.effects import workloads
 from controller.effects.writes import Writes
-from controller.kube.resources import DEPLOYMENTS, Resource
+from controller.kube.resources import DEPLOYMENTS
 from tests.component.effects.api_double import NAMESPACE, ApiDouble, LedgerDouble, Object
 
 OURS: Object = {"manager": FIELD_MANAGER, "operation": "Update"}
@@ -20,20 +18,8 @@ class Patched(ApiDouble):
 
     tried = 0
 
-    async def json_patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        operations: Sequence[Mapping[str, object]],
-        subresource: str = "",
-        *,
-        dry_run: bool = False,
-    ) -> bytes:
+    def on_json_patch(self, subresource: str) -> None:
         self.tried += 1
-        return await super().json_patch(
-            resource, namespace, name, operations, subresource, dry_run=dry_run
-        )
 
 
 def marked(api: ApiDouble) -> ReleaseDeployment:

@@ -1,6 +1,6 @@
 """Real passes over the Rollout of a simulated world: the status goes to a stand-in of the API server and comes back."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable
 from datetime import datetime, timedelta
 from random import Random
 
@@ -37,21 +37,9 @@ class StatusRefusing(ApiDouble):
 
     refusal: ApiError | None = None
 
-    async def json_patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        operations: Sequence[Mapping[str, object]],
-        subresource: str = "",
-        *,
-        dry_run: bool = False,
-    ) -> bytes:
+    def on_json_patch(self, subresource: str) -> None:
         if subresource == "status" and self.refusal is not None:
             raise self.refusal
-        return await super().json_patch(
-            resource, namespace, name, operations, subresource, dry_run=dry_run
-        )
 
 
 class Passes:

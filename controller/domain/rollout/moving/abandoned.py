@@ -14,14 +14,11 @@ from controller.api.quantity import scaled_up
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import ReplicaSet
 from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
-from controller.domain.pods.deployment import Limits, owners_limits
+from controller.domain.pods.deployment import Limits, owners_limits, progress_deadline
 from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.shared_routing import divides_traffic
 from controller.domain.rollout.transition import Stop
-
-DEFAULT_DEADLINE = 600
-"""Seconds; Kubernetes' own default of `progressDeadlineSeconds`."""
 
 
 def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -56,7 +53,8 @@ def _replaced_by_stable(
     context: ReleaseContext, status: RolloutStatus, stable: ReplicaSet, left: tuple[ReplicaSet, ...]
 ) -> Stop | None:
     """The next stable pods in place of abandoned ones; None if the abandoned pods are not needed."""
-    if not _get_requests(context):
+    if divides_traffic(context):
+        # The routes left the abandoned pods before: nobody needs them.
         return None
     counted = context.ready(context.pods_of(stable.revision))
     limits = owners_limits(context.owners_values, context.replicas)
@@ -75,9 +73,10 @@ def _replaced_by_stable(
 
 
 def _waits_until(context: ReleaseContext, status: RolloutStatus) -> datetime:
-    ours, seconds = moonshift_status(status), context.owners_values.progress_deadline_seconds
+    """The end of the owner's progress deadline, from the time at which the revision was abandoned."""
+    ours = moonshift_status(status)
     since = ours.goal_since or ours.state_since or context.now
-    return since + timedelta(seconds=seconds or DEFAULT_DEADLINE)
+    return since + timedelta(seconds=progress_deadline(context.owners_values))
 
 
 def _exchanged(stable: ReplicaSet, left: tuple[ReplicaSet, ...], pods: int) -> tuple[Action, ...]:
@@ -105,12 +104,6 @@ def _with_owners_surge(context: ReleaseContext, limits: Limits) -> tuple[Action,
         max_unavailable=0,
     )
     return (surge,) if scaled_up(present, context.replicas) < limits.surge else ()
-
-
-def _get_requests(context: ReleaseContext) -> bool:
-    """Nothing divides the traffic, so every ready pod of the workload gets requests."""
-    routed = context.strategy.traffic_routings or shared_routing_of(context.seen.rollout)
-    return not routed
 
 
 def _sized(rs: ReplicaSet, replicas: int) -> ScaleReplicaSet:

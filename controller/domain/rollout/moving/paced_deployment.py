@@ -16,6 +16,7 @@ from controller.domain.pods.deployment import (
     admission_paused,
     owners_limits,
     planned_rolling_limits,
+    progress_deadline,
     write_rolling_limits,
     written,
 )
@@ -213,7 +214,6 @@ def _grow_stable(context: ReleaseContext, stable: int) -> PaceDeployment:
     rolling_limits = write_rolling_limits(
         RollingLimits(context.replicas - stable, 0), context.replicas
     )
-    deadline = owners.progress_deadline_seconds
     return PaceDeployment(
         workload=context.workload_key,
         generation=context.meta.generation,
@@ -221,5 +221,5 @@ def _grow_stable(context: ReleaseContext, stable: int) -> PaceDeployment:
         max_unavailable=rolling_limits.max_unavailable,
         admission_pause=context.meta.annotations[names.ADMISSION_PAUSE],
         min_ready_seconds=owners.min_ready_seconds,
-        progress_deadline_seconds=600 if deadline is None else deadline,
+        progress_deadline_seconds=progress_deadline(owners),
     )

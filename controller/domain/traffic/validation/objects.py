@@ -10,6 +10,7 @@ Must not know gateway kinds: hosts and Services are recognised by the names of t
 import re
 from collections.abc import Iterable, Iterator
 
+from controller.api.workloads import MAX_NAME
 from controller.domain.decision import Reference
 from controller.domain.traffic.companions.companion import wanted_part
 from controller.domain.traffic.hosts import is_service
@@ -21,7 +22,6 @@ from controller.domain.traffic.validation.violation import Violation
 MAX_OBJECTS = 16
 """A step has at most sixteen alternatives."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z", re.ASCII)
-_MAX_NAME = 253
 _FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec"})
 _META = frozenset({"name", "namespace", "labels", "annotations"})
 _HOSTS = frozenset({"host", "hostname", "hosts"})
@@ -122,8 +122,8 @@ def _metadata_violation(
 ) -> str:
     metadata = item.get("metadata")
     name = wanted_part(item, "name")
-    if not isinstance(metadata, dict) or not _NAME.match(name) or len(name) > _MAX_NAME:
-        return f"needs a name of small letters, digits and dashes, at most {_MAX_NAME}"
+    if not isinstance(metadata, dict) or not _NAME.match(name) or len(name) > MAX_NAME:
+        return f"needs a name of small letters, digits and dashes, at most {MAX_NAME}"
     if metadata.get("namespace") not in (None, "", namespace):
         return f"is not of the Rollout's namespace {namespace}"
     if any(r.name == name and kind_of(r) == kind_of(kind) for r in references):

@@ -40,8 +40,8 @@ def without_room(desired: Tree, ours: dict[str, str], spare: int = 0) -> Violati
 
 def _remedy(applied: int) -> str:
     if not applied:
-        return "divide it into smaller objects"
+        return "divide it into smaller objects, or shorten its own annotations"
     return (
-        f"divide it into smaller objects, or apply it with kubectl apply --server-side and remove its annotation "
-        f"{LAST_APPLIED}, which has {applied} bytes and is copied, too"
+        "divide it into smaller objects, shorten its own annotations, or apply it with kubectl apply --server-side "
+        f"and remove its annotation {LAST_APPLIED}, which has {applied} bytes and is copied, too"
     )
