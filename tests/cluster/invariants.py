@@ -128,10 +128,10 @@ def traffic_stays_within_the_approved_step(
 def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> str | None:
     """Old and new together never fall below what the owner's maxUnavailable (25 %) allows.
 
-    This does not hold at the beginning of a third revision in partition style. With routes, or of a set, abandoned pods
-    are removed before stable pods are added. Without routes, a Deployment may have one pod too few for a moment.
+    At the beginning of a third revision in partition style, a Deployment may have one pod too few for a moment: its own
+    controller changes the same ReplicaSets.
     """
-    if not app.beside and allowed.abandoned:
+    if app.workload == "Deployment" and not app.beside and allowed.abandoned:
         return None
     count = sum(1 for pod in view.pods(app.name) if ready(pod))
     sets_replace_first = 0 if app.workload == "Deployment" else 1

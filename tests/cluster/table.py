@@ -170,6 +170,8 @@ async def gets_another_id(story: Story, step: int) -> None:
     else:
         for at_step, plan in enumerate(story.app.steps, start=1):
             await story.paused_at(at_step)
+            # The watches of pods and of Rollouts are two: the pods' labels may be seen later.
+            await story.recorder.caught_up()
             assert len(_of_id(story, "second")) == plan.pods
             await story.approve(at_step)
         await conclude(story)

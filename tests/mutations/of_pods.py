@@ -2,6 +2,7 @@
 
 from tests.mutations.mutation import (
     ABANDONED,
+    ABANDONED_IN_SETS,
     ABANDONED_PODS,
     BEHIND,
     CONTENT,
@@ -65,6 +66,30 @@ OF_PODS: tuple[Mutation, ...] = (
             "abandoned pods are waited for without an end",
             "    if due <= context.now:\n",
             "    if due < context.now - timedelta(days=1):\n",
+            ABANDONED_PODS,
+        ),
+    ),
+    *of(
+        "rollout.moving.abandoned_pods",
+        (
+            "all abandoned pods of a set go at once",
+            "    spare = ready.ready - (context.replicas - _owners_max_unavailable(context))\n",
+            "    spare = ready.ready\n",
+            ABANDONED_IN_SETS,
+        ),
+        (
+            "pods are exchanged for pods that cannot start",
+            "current == stable and starts\n",
+            "current == stable\n",
+            ABANDONED_IN_SETS,
+        ),
+    ),
+    *of(
+        "rollout.finalising",
+        (
+            "routes leave abandoned pods before stable ones are ready",
+            "    replaced = mechanism_of(context).replace_abandoned(context, status)\n",
+            "    replaced = None\n",
             ABANDONED_PODS,
         ),
     ),

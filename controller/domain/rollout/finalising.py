@@ -19,6 +19,7 @@ from controller.domain.decision import (
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
+from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import (
     autoscalers,
     batches,
@@ -101,6 +102,17 @@ def _unpin(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     return Stop(status=status, actions=actions) if actions else None
 
 
+def _unpin_first(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """A Rollout is deleted or disabled, and too few stable pods are ready to take all traffic: the stable Service leads
+    to the new pods as well before the routes return to it.
+
+    Partition style only: there the new pods stay, because the workload's own controller continues with their template.
+    """
+    if context.style is not Style.PARTITION or not stable_pods_are_needed(context, status):
+        return None
+    return _unpin_and_wait_for_endpoints(context, status)
+
+
 def _unpin_and_wait_for_endpoints(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Un-pin, then wait until the stable Services lead to the new pods as well."""
     stop = _unpin(context, status)
@@ -167,27 +179,49 @@ def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
 
 def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """A rollback with too few ready stable pods: add some before the traffic returns.
-
-    Two thirds of the wanted size are enough for all traffic for a short time. Meanwhile the canary Services also select
-    stable pods, so routes that still name them always reach a pod.
-    """
-    if not context.routes_lead:
-        return None
-    stable = context.ready(context.pods_of(moonshift_status(status).stable_revision))
-    if 3 * stable.ready >= 2 * context.replicas:
+    """A rollback with too few ready stable pods: add some before the traffic returns."""
+    stable = _stable_pods(context, status)
+    if not stable_pods_are_needed(context, status):
         return None
     actions = mechanism_of(context).scale_up_stable(context, stable)
     if actions is None:
         # No pod can be added: while the new revision has ready pods, no route returns to a revision without any.
         waits = not stable.ready and empty_sides.new_answers(context, status)
         return Stop(status=status) if waits else None
+    return _widen_canary_services(context, status) or Stop(
+        status=status, actions=actions, wake_at=stable.next_at
+    )
+
+
+def stable_pods_are_needed(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """Routes still lead requests away from the stable pods, and too few of these are ready to take all traffic.
+
+    Two thirds of the wanted pods are enough for all traffic for a short time.
+    """
+    return context.routes_lead and 3 * _stable_pods(context, status).ready < 2 * context.replicas
+
+
+def _stable_pods(context: ReleaseContext, status: RolloutStatus) -> Readiness:
+    return context.ready(context.pods_of(moonshift_status(status).stable_revision))
+
+
+def _widen_canary_services(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """The canary Services also select stable pods: while new pods go, the routes that name them always reach a pod."""
     widened = services.widened_canary_services(context)
-    if widened or services.canary_services_are_narrow(
-        context, moonshift_status(status).stable_revision
-    ):
-        return Stop(status=status, actions=widened)
-    return Stop(status=status, actions=actions, wake_at=stable.next_at)
+    narrow = services.canary_services_are_narrow(context, moonshift_status(status).stable_revision)
+    return Stop(status=status, actions=widened) if widened or narrow else None
+
+
+def _replace_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Another revision came, and too few stable pods are ready: they replace abandoned ones before the traffic
+    returns.
+    """
+    if not stable_pods_are_needed(context, status):
+        return None
+    replaced = mechanism_of(context).replace_abandoned(context, status)
+    if replaced is None:
+        return None
+    return _widen_canary_services(context, status) or replaced
 
 
 def _clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -258,6 +292,7 @@ _MARKS_GO: _Sequence = (
     (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
 )
 _GIVEN_UP: _Sequence = (
+    (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_first),
     *_ROUTES_HAVE_LEFT,
     (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),
     (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
@@ -284,6 +319,7 @@ _SEQUENCES: dict[Goal, _Sequence] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.CONTINUOUS: (
+        (FinalisingStep.ROUTE_TO_STABLE, _replace_abandoned),
         *_ROUTES_HAVE_LEFT,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _clear_abandoned),

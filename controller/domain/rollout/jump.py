@@ -14,12 +14,14 @@ from controller.domain.rollout.analysing import kept_runs
 from controller.domain.rollout.pause import SEEN_BY_ALL
 from controller.domain.rollout.release_context import (
     ReleaseContext,
+    Style,
     canary_status,
     moonshift_status,
 )
 from controller.domain.rollout.status import enter, with_canary, with_moonshift_status
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Continue
+from controller.domain.traffic.plan.traffic_plan import share_of
 
 NONE_FOLLOWS = -1
 """`nextStepIndex` at the last step."""
@@ -67,6 +69,15 @@ def old_pods_are_going(context: ReleaseContext, here: int, to: int) -> bool:
     )
 
 
+def _load_of_old_pods(context: ReleaseContext, to: int) -> str:
+    """A jump back in partition style leaves few old pods, and sends most requests to them."""
+    share, new = share_of(context.step(to).traffic), len(context.new_pods)
+    if context.style is not Style.PARTITION or share is None or new <= context.batch(to):
+        return ""
+    old = max(0, context.replicas - new)
+    return f": no new pod is removed, so {old} old pods of {context.replicas} get {100 - share:g} % of the requests"
+
+
 def _index_reset(status: RolloutStatus) -> Continue | None:
     """Reset `currentStepIndex`: it reports the step of the release and is no mailbox."""
     written, here = canary_status(status).current_step_index, moonshift_status(status).step
@@ -97,7 +108,7 @@ def read_jump(context: ReleaseContext, status: RolloutStatus) -> Continue | None
         text = going if 1 <= index <= steps else known
         why = f"a jump to step({index}) was reset: {text}"
         return Continue(emptied, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
-    text = f"jumped from step({here}) to step({index})"
+    text = f"jumped from step({here}) to step({index}){_load_of_old_pods(context, index)}"
     not_before = None if moonshift_status(status).jump else context.now + SEEN_BY_ALL
     moved = with_moonshift_status(go_to(context, status, index), pause_not_before=not_before)
     return Continue(moved, (Note(reasons.JUMPED, text),))

@@ -39,8 +39,9 @@ async def goes_back_to_the_old_template(scene: Scene) -> None:
 
 
 async def makes_way_for_a_third_revision(scene: Scene) -> None:
-    """Traffic returns to the old pods, the abandoned ones are removed after the grace period, and the steps begin
-    again.
+    """In partition style, old pods first replace abandoned ones within the owner's `maxUnavailable`, until two thirds
+    of the old pods are ready. Then traffic returns to the old pods, the abandoned ones are removed after the grace
+    period, and the steps begin again.
     """
     await scene.begin()
     await scene.reach(2)
@@ -50,18 +51,28 @@ async def makes_way_for_a_third_revision(scene: Scene) -> None:
     await conclude(scene)
 
 
+async def exchanges_abandoned_pods_until_old_ones_can_take_the_traffic(scene: Scene) -> None:
+    """Old pods replace abandoned ones, as many at a time as the owner's `maxUnavailable` allows, until two thirds of
+    the old pods are ready. Then the traffic returns to them and the steps begin again. The other abandoned pods stay
+    until a step needs their places.
+    """
+    await _is_released_again(scene, [STABLE_IMAGE] * 3 + [THIRD_IMAGE])
+
+
 async def gives_the_abandoned_places_to_a_third_revision(scene: Scene) -> None:
     """Traffic returns to the old pods and the steps begin again. The abandoned pods stay until a step needs their
-    places; they are replaced before any old pod.
+    places: a DaemonSet's controller creates no pod of an older template.
     """
+    await _is_released_again(scene, [STABLE_IMAGE] * 2 + [NEW_IMAGE, THIRD_IMAGE])
+
+
+async def _is_released_again(scene: Scene, at_step_1: list[str]) -> None:
     await scene.begin()
     await scene.reach(2)
     await scene.restart(THIRD_IMAGE)
     await scene.moment()
     await scene.paused_at(1)
-    await scene.eventually(
-        lambda _: _images(scene) == [STABLE_IMAGE] * 2 + [NEW_IMAGE, THIRD_IMAGE], "1 abandoned"
-    )
+    await scene.eventually(lambda _: _images(scene) == at_step_1, str(at_step_1))
     await scene.approve(1)
     await scene.paused_at(2)
     await scene.eventually(
@@ -193,10 +204,17 @@ TROUBLES = (
                 played=(*DEPLOYMENTS, CLONES, CLONES_DOUBLED),
             ),
             Row(
+                exchanges_abandoned_pods_until_old_ones_can_take_the_traffic,
+                (Message("Progressing Initializing", "Workload is continuous release"),),
+                ("nothing: the steps are approved again, from the first on",),
+                played=(STATEFUL, ADVANCED_STATEFUL),
+                killed=(STATEFUL,),
+            ),
+            Row(
                 gives_the_abandoned_places_to_a_third_revision,
                 (Message("Progressing Initializing", "Workload is continuous release"),),
                 ("nothing: the steps are approved again, from the first on",),
-                played=(STATEFUL, DAEMON, ADVANCED_STATEFUL, ADVANCED_DAEMON),
+                played=(DAEMON, ADVANCED_DAEMON),
                 killed=(DAEMON,),
             ),
         ),

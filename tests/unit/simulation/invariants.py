@@ -29,7 +29,7 @@ class Watch:
         self.excused = False
         """Pods failed, were evicted or scaled away since the world was last whole: their number proves nothing."""
         self.replaced = False
-        """A revision was abandoned during its release: its pods go at once, as designed."""
+        """A revision was abandoned during its release: stable pods take the place of its pods."""
         self.unpinned = False
         """The stable Service was applied over its pin while no webhook answered, or a pin is wanted since the plan was
         edited; no pass has run since.
@@ -113,11 +113,7 @@ class Watch:
         if of_this and status.phase == Phase.PROGRESSING and not ours.goal and context.replicas > 0:
             self.new_pods_stay_out_of_stable(context, ours)
             self.batch_is_kept(context, ours)
-        if (
-            not (self.excused or self.replaced)
-            and context.style is Style.PARTITION
-            and context.replicas > 0
-        ):
+        if not self.excused and context.style is Style.PARTITION and context.replicas > 0:
             self.owners_limits_are_kept(context, ours)
 
     def no_pass_writes_a_request(self, old: Rollout | None, new: Rollout | None) -> None:

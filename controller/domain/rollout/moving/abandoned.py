@@ -2,10 +2,11 @@
 
 Why: without this the next batch would be taken from the stable revision (a third revision of 2 pods over 5+5 leaves
 5+3+2). The Deployment is paused meanwhile, and its own controller gives the share of an emptied ReplicaSet to the only
-one that is left. If requests reach the abandoned pods, because no route and no pin keeps them away, stable pods replace
-them within the owner's maxUnavailable: a rollback of a step with all pods, followed by a third revision, had left no
-ready pod at all. Invariants: at most as many ready pods go as the owner allows; if stable pods do not become ready, the
-abandoned ones go after the owner's progress deadline, so that a third revision can mend a broken stable one.
+one that is left. Stable pods replace the abandoned ones within the owner's maxUnavailable: a rollback of a step with
+all pods, followed by a third revision, had left no ready pod at all; and with routes, the two stable pods of eight had
+got all traffic. Invariants: at most as many ready pods go as the owner allows;
+if stable pods do not become ready, the abandoned ones go after the owner's progress deadline, so that a third revision
+can mend a broken stable one.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +18,8 @@ from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
 from controller.domain.pods.deployment import Limits, owners_limits, progress_deadline
 from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.shared_routing import divides_traffic
+from controller.domain.rollout.services import pinned_to
+from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.rollout.transition import Stop
 
 
@@ -32,7 +34,8 @@ def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | No
         return None
     left = abandoned(context, status)
     if left:
-        replaced = _replaced_by_stable(context, status, stable, left)
+        strict = not _all_requests_reach(context, stable.revision)
+        replaced = replace_abandoned(context, status, strict=strict)
         return replaced or Stop(status=status, actions=tuple(_sized(rs, 0) for rs in left))
     keep = (moonshift_status(status).stable_revision, context.new_revision)
     leaving = any(
@@ -49,12 +52,24 @@ def abandoned(context: ReleaseContext, status: RolloutStatus) -> tuple[ReplicaSe
     )
 
 
-def _replaced_by_stable(
-    context: ReleaseContext, status: RolloutStatus, stable: ReplicaSet, left: tuple[ReplicaSet, ...]
+def _all_requests_reach(context: ReleaseContext, stable: str) -> bool:
+    """Every Service that the routes name is pinned to the stable revision, or a TrafficRouting leads the requests."""
+    pinned = (pinned_to(context, service) == stable for service in context.stable_services)
+    routed = bool(context.stable_services) and all(pinned)
+    return routed or bool(shared_routing_of(context.seen.rollout))
+
+
+def replace_abandoned(
+    context: ReleaseContext, status: RolloutStatus, *, strict: bool = False
 ) -> Stop | None:
-    """The next stable pods in place of abandoned ones; None if the abandoned pods are not needed."""
-    if divides_traffic(context):
-        # The routes left the abandoned pods before: nobody needs them.
+    """The next stable pods in place of abandoned ones.
+
+    None if the stable revision wants no pod, has enough ready pods, or did not get them within the deadline. Unless
+    `strict`, one ready pod less than the owner wants is accepted where the Deployment's controller would undo the
+    exchange.
+    """
+    stable, left = stable_replica_set(context, status), abandoned(context, status)
+    if stable is None or not stable.active or not left:
         return None
     counted = context.ready(context.pods_of(stable.revision))
     limits = owners_limits(context.owners_values, context.replicas)
@@ -62,17 +77,43 @@ def _replaced_by_stable(
     ready = sum(context.ready(context.pods_of(rs.revision)).ready for rs in left)
     if needed <= 0 or not ready:
         return None
-    due = _waits_until(context, status)
+    due = waits_until(context, status)
     if due <= context.now:
         return None
     if counted.ready < stable.spec.replicas:
         return Stop(status=status, wake_at=min(counted.next_at or due, due))
-    going = max(0, sum(rs.spec.replicas for rs in left) - min(needed, ready))
+    most = max(0, sum(rs.spec.replicas for rs in left) - min(needed, ready))
+    going = _going(stable, left, most, _unused_surge(context, limits), strict=strict)
     actions = _exchanged(stable, left, going) if going else _with_owners_surge(context, limits)
     return Stop(status=status, actions=actions, wake_at=due)
 
 
-def _waits_until(context: ReleaseContext, status: RolloutStatus) -> datetime:
+def _going(
+    stable: ReplicaSet, left: tuple[ReplicaSet, ...], most: int, surge: int, *, strict: bool
+) -> int:
+    """Abandoned pods of the next exchange: `most`, or one other number if that lasts; 0 if the owner's surge helps."""
+    there, leaving = stable.spec.replicas, sum(rs.spec.replicas for rs in left)
+    if lasting := lasting_exchange(there, leaving, most):
+        return lasting
+    grown = leaving + surge if leaving >= there else leaving
+    if surge and (strict or lasting_exchange(there, grown, most + surge)):
+        return 0
+    # If `strict`, both writes may come before the Deployment's controller looks.
+    return most if strict else most + 1
+
+
+def lasting_exchange(stable: int, left: int, most: int) -> int:
+    """How many of `left` abandoned pods, at most `most`, can be exchanged for stable ones; 0 if none can.
+
+    The sizes of two ReplicaSets are two writes, and the Deployment's controller may look between them: it adds missing
+    pods to the largest ReplicaSet (of equals to the newer) and removes surplus ones from the largest (of equals from
+    the older, which is stable). So an exchange lasts if the abandoned ReplicaSet becomes smaller than the stable one
+    is, or if the stable one stays smaller than the abandoned one is.
+    """
+    return most - 1 if most and left - stable == most else most
+
+
+def waits_until(context: ReleaseContext, status: RolloutStatus) -> datetime:
     """The end of the owner's progress deadline, from the time at which the revision was abandoned."""
     ours = moonshift_status(status)
     since = ours.goal_since or ours.state_since or context.now
@@ -93,17 +134,22 @@ def _exchanged(stable: ReplicaSet, left: tuple[ReplicaSet, ...], pods: int) -> t
     return (shrunk, _sized(stable, stable.spec.replicas + going))
 
 
-def _with_owners_surge(context: ReleaseContext, limits: Limits) -> tuple[Action, ...]:
-    """Every ready pod is needed: the paused Deployment's controller adds the owner's surge."""
+def _unused_surge(context: ReleaseContext, limits: Limits) -> int:
+    """Pods that the owner's maxSurge allows, and the limits in force do not yet."""
     rolling = context.deployment.spec.strategy.rolling_update
     present = (rolling.max_surge if rolling is not None else None) or 0
+    return max(0, limits.surge - scaled_up(present, context.replicas))
+
+
+def _with_owners_surge(context: ReleaseContext, limits: Limits) -> tuple[Action, ...]:
+    """Every ready pod is needed: the paused Deployment's controller adds the owner's surge."""
     surge = PaceDeployment(
         workload=context.workload_key,
         generation=context.meta.generation,
         max_surge=limits.surge,
         max_unavailable=0,
     )
-    return (surge,) if scaled_up(present, context.replicas) < limits.surge else ()
+    return (surge,) if _unused_surge(context, limits) else ()
 
 
 def _sized(rs: ReplicaSet, replicas: int) -> ScaleReplicaSet:

@@ -42,6 +42,10 @@ class Deployments(FromZero):
         """Nothing: a held Deployment is scaled by its own controller."""
         return ()
 
+    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Nothing: the stable revision has never shrunk."""
+        return None
+
     def release(
         self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
     ) -> Action:

@@ -76,6 +76,12 @@ class Mechanism(Protocol):
         """Make room for another revision: remove the remains of the release before it; None when nothing is left."""
         ...
 
+    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Another revision came: put stable pods in place of abandoned ones, to which routes still lead; None if the
+        stable revision has never shrunk, has enough pods, or cannot get them.
+        """
+        ...
+
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:

@@ -24,7 +24,7 @@ from controller.domain.pods.pacing import next_rolling_limits
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import routing
 from controller.domain.rollout.batches import batch_is_ready
-from controller.domain.rollout.moving.abandoned import clear_abandoned
+from controller.domain.rollout.moving.abandoned import clear_abandoned, replace_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -74,6 +74,13 @@ class PacedDeployment(Deployments):
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Scale abandoned revisions to zero, once the Deployment may be moved."""
         return blocked_workload(context, status) or clear_abandoned(context, status)
+
+    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Exchange pods between ReplicaSets, unless the owner keeps the Deployment paused."""
+        blocked = blocked_workload(context, status)
+        if blocked is not None:
+            return blocked if blocked.problem is None else None
+        return replace_abandoned(context, status)
 
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness

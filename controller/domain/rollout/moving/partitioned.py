@@ -16,6 +16,10 @@ from controller.domain.pods.partition import (
 )
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving import clones_from_zero, nodes_from_zero, sets_from_zero
+from controller.domain.rollout.moving.abandoned_pods import (
+    clear_abandoned_pods,
+    replace_abandoned_pods,
+)
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
@@ -39,7 +43,7 @@ class PartitionedSet(Sets):
         blocked = blocked_set(context, status) or mark_pods_that_stayed(context, status)
         if blocked is not None or context.returning:
             return blocked or _unstuck(context, status)
-        return make_way(context, status) if context.admission_paused else None
+        return clear_abandoned_pods(context, status) if context.admission_paused else None
 
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
@@ -57,7 +61,11 @@ class PartitionedSet(Sets):
 
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Delete pods that block the new revision, and wait until they are gone."""
-        return make_way(context, status)
+        return clear_abandoned_pods(context, status)
+
+    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Delete abandoned pods as the owner allows; the set's controller creates stable ones."""
+        return replace_abandoned_pods(context, status)
 
     def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Done in the way that each kind of set allows."""

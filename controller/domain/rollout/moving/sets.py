@@ -116,6 +116,10 @@ class Sets:
         """Every new pod has replaced an old one: there is no old share to remove."""
         return None
 
+    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Nothing: the set's own controller creates no pod of an older revision."""
+        return None
+
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:

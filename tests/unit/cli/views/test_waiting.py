@@ -19,6 +19,7 @@ from controller.domain.rollout.messages import SCALED_AWAY
 from controller.domain.rollout.routing import GIVEN_BACK
 from tests.unit.cli.builders import (
     NEW,
+    OLD,
     ago,
     make_pod,
     make_rollout,
@@ -108,6 +109,22 @@ def test_a_service_without_the_new_pods_is_named() -> None:
 def test_a_step_without_routes_waits_for_the_old_share() -> None:
     rollout = make_rollout(step=3, state="StepTrafficRouting")
     assert waits_for(rollout, make_situation(rollout)) == "the old share of the pods to go"
+
+
+@pytest.mark.parametrize("goal", ["Rollback", "Continuous"])
+def test_stable_pods_that_have_to_be_ready_before_the_routes_return_are_counted(goal: str) -> None:
+    canary = {"finalisingStep": "FinalisingStepRouteTrafficToStable"}
+    rollout = make_rollout(goal=goal, canary=canary)
+    route = RouteSeen(
+        route_to("VirtualService"),
+        RoutePresent(msgspec.Raw(b"{}"), plan="p", in_use=True, depth=0),
+    )
+    pods = tuple(make_pod(f"web-{number}", OLD) for number in range(7))
+    assert waits_for(rollout, make_situation(rollout, pods=pods[:6], routes=(route,))) == (
+        "stable pods to be ready, before the routes lead all traffic to them: 6 of 10 are"
+    )
+    enough = make_situation(rollout, pods=pods, routes=(route,))
+    assert waits_for(rollout, enough) == "the routes to be as their owners wrote them"
 
 
 @pytest.mark.parametrize(

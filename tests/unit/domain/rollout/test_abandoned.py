@@ -1,16 +1,22 @@
-"""Stable pods replace the pods of an abandoned revision before those go, where nothing divides the traffic.
+"""Stable pods replace the pods of an abandoned revision before those go, and before routes lead all traffic to stable.
 
 Why: a person rolls a step with all pods back, and applies the next version before the old pods are ready. All pods of
-the abandoned revision were removed at once: no ready pod was left until the old ones had started.
+the abandoned revision were removed at once: no ready pod was left until the old ones had started. With routes, the two
+stable pods of a step of 75 % of eight got all traffic.
 """
 
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import StepState
+from controller.domain import reasons
+from controller.domain.rollout.moving.abandoned import lasting_exchange
 from tests.unit.builders import (
+    KEY,
     inner_of,
     make_deployment,
     make_rollout,
@@ -18,9 +24,11 @@ from tests.unit.builders import (
     make_world,
     release,
     revision_of,
+    template,
     wait,
+    weight_of,
 )
-from tests.unit.domain.rollout.scenes import approve
+from tests.unit.domain.rollout.scenes import approve, reason_of
 from tests.unit.simulation.invariants import Watch
 from tests.unit.worlds import World
 
@@ -35,10 +43,14 @@ def at_the_second_step(
     *,
     replicas: int = 8,
     watched: bool = True,
+    routed: int = 0,
 ) -> World:
-    """A release without routes; `watched`: the owner's maxUnavailable is checked after each change."""
-    steps = tuple(make_step(share) for share in (*shares, "100%"))
-    rollout = make_rollout(style="partition", steps=steps, traffic=False)
+    """A release whose first `routed` steps set a share; `watched`: the owner's maxUnavailable is checked after each
+    change.
+    """
+    traffic = (*shares[:routed], None, None, None)
+    steps = tuple(make_step(*step) for step in zip((*shares, "100%"), traffic, strict=False))
+    rollout = make_rollout(style="partition", steps=steps, traffic=bool(routed))
     deployment = make_deployment(replicas=replicas, max_surge=surge, max_unavailable=unavailable)
     world = make_world(rollout, deployment)
     if watched:
@@ -72,6 +84,47 @@ def test_a_third_revision_leaves_as_many_ready_pods_as_the_owner_wants(
         assert pods_of(world, "v2") in (0, replicas - pods_of(world, between[-1]))
 
 
+@pytest.mark.parametrize(("surge", "unavailable"), [("25%", "25%"), (1, 0), (0, 1)])
+@pytest.mark.parametrize("replicas", [4, 8])
+def test_routes_lead_all_traffic_to_stable_once_two_thirds_of_its_pods_are_ready(
+    surge: IntOrPercent, unavailable: IntOrPercent, replicas: int
+) -> None:
+    shares = ("25%", "75%")
+    world = at_the_second_step(
+        shares, surge, unavailable, replicas=replicas, watched=bool(unavailable), routed=2
+    )
+    ready: list[int] = []
+
+    def all_traffic_goes_to_stable() -> None:
+        if weight_of(world) in (None, 0):
+            revision = revision_of(world, "v1")
+            pods = (pod for pod in world.cluster.pods if pod.revision == revision)
+            ready.append(sum(pod.ready_since is not None for pod in pods))
+
+    world.watchers.append(all_traffic_goes_to_stable)
+    release(world, "v3")
+    world.rest()
+    assert 3 * min(ready) >= 2 * replicas
+    assert pods_of(world, "v2") == 0
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+
+
+def test_at_a_step_without_traffic_a_third_revision_leaves_as_many_ready_pods_too() -> None:
+    """Nothing is pinned there: requests reach the abandoned pods although the plan has routes."""
+    world = at_the_second_step(("25%", "75%"), routed=1)
+    release(world, "v3")
+    world.rest()
+    assert (pods_of(world, "v1"), pods_of(world, "v2"), pods_of(world, "v3")) == (6, 0, 2)
+
+
+def test_routes_leave_the_abandoned_pods_of_a_paused_deployment_without_an_exchange() -> None:
+    world = at_the_second_step(("25%", "75%"), routed=2)
+    world.people.edit(KEY, template=template("v3"), paused=True)
+    world.rest()
+    assert weight_of(world) is None
+    assert reason_of(world, "Stalled") == reasons.PAUSED_BY_OWNER
+
+
 def test_abandoned_pods_go_after_the_deadline_if_stable_ones_do_not_become_ready() -> None:
     world = at_the_second_step(("25%", "100%"), watched=False)
     world.people.fail_pods(frozenset({revision_of(world, "v1")}))
@@ -82,3 +135,25 @@ def test_abandoned_pods_go_after_the_deadline_if_stable_ones_do_not_become_ready
     assert pods_of(world, "v2") > 0
     wait(world, 3)
     assert pods_of(world, "v2") == 0
+
+
+def looked_at(stable: int, left: int, allowed: int) -> tuple[int, int]:
+    """The sizes after the Deployment's controller looked: of equals it enlarges the newer and shrinks the older one."""
+    missing = allowed - stable - left
+    stable_changes = stable > left if missing > 0 else stable >= left
+    return (stable + missing, left) if stable_changes else (stable, left + missing)
+
+
+@given(stable=st.integers(1, 30), left=st.integers(1, 30), most=st.integers(0, 10), early=...)
+def test_an_exchange_lasts_whenever_the_deployments_controller_looks(
+    stable: int, left: int, most: int, early: bool
+) -> None:
+    pods = lasting_exchange(stable, left, min(most, left))
+    allowed, wanted = stable + left, (stable + pods, left - pods)
+    sizes = (stable, left - pods)
+    if early:
+        sizes = looked_at(*sizes, allowed)
+    if left - pods >= stable:
+        sizes = (stable + pods, sizes[1])
+    assert looked_at(*sizes, allowed) == wanted
+    assert pods >= min(most, left) - 1

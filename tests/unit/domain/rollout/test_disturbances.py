@@ -5,6 +5,7 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.meta import Key, ObjectMeta
+from controller.api.networking import Service
 from controller.api.rollout import Phase, StepState, WorkloadRef
 from controller.domain import reasons
 from controller.domain.rollout.phases import decide
@@ -38,6 +39,7 @@ from tests.unit.domain.rollout.scenes import (
     reason_of,
     started,
 )
+from tests.unit.worlds import World
 
 # --- rollback -----------------------------------------------------------------------------------
 
@@ -244,6 +246,30 @@ def test_the_routes_go_to_stable_first_and_the_new_pods_behind_them_last(
     world.rest()
     assert list(seen) == ["restored", "unpinned", "service_gone", "released"]
     assert (seen["unpinned"] - seen["restored"]).total_seconds() == 3
+
+
+def web_of(world: World) -> Service:
+    """The stable Service."""
+    return world.cluster.services[KEY]
+
+
+@pytest.mark.parametrize("how", ["deleted", "disabled"])
+def test_routes_return_to_all_pods_where_two_stable_ones_of_ten_are_left(how: str) -> None:
+    """The two had got all traffic for the grace period; the workload continues with its new pods anyway."""
+    world = started("partition", make_steps("80%", "100%"))
+    pods = world.cluster.selected
+    behind = history(
+        world,
+        lambda: (weight_of(world), sum(p.ready_since is not None for p in pods(web_of(world)))),
+    )
+    if how == "deleted":
+        world.cluster.rollouts.delete(KEY)
+    else:
+        world.people.disable(KEY)
+    world.rest()
+    assert behind[0] == (80, 2)
+    assert min(pods for weight, pods in behind if weight is None) >= 8
+    assert sizes_of(world) == {"v2": 10}
 
 
 def test_an_idle_rollout_is_disabled_at_once_and_enabled_again() -> None:

@@ -63,6 +63,15 @@ def test_a_jump_back_moves_traffic_and_keeps_the_pods(style: str) -> None:
     assert inner_of(world).canary_replicas == 3
 
 
+def test_a_jump_back_in_partition_style_says_how_few_old_pods_get_the_traffic() -> None:
+    world = started("partition", make_steps("20%", "70%", "100%"))
+    approve(world)
+    world.people.ask_for_step(KEY, 1)
+    assert messages_with(world, reasons.JUMPED) == [
+        "jumped from step(2) to step(1): no new pod is removed, so 3 old pods of 10 get 80 % of the requests"
+    ]
+
+
 @BOTH
 def test_a_jump_that_a_client_repeats_until_it_sees_another_state_is_made_once(style: str) -> None:
     world = started(style, FOUR)
