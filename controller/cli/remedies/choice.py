@@ -40,6 +40,7 @@ TABLE: dict[str, Answer] = {
         of_objects.unusable,
     ),
     reasons.ROUTE_HELD: of_objects.changed,
+    reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
     **dict.fromkeys((reasons.ANALYSIS_FAILED, reasons.ANALYSIS_INCONCLUSIVE), of_objects.gate),
     **dict.fromkeys(
         (

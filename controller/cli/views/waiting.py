@@ -15,7 +15,7 @@ from controller.cli.views.view import TimerView
 from controller.domain import reasons
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
-from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.finalising import Goal, enough_for_all_traffic
 from controller.domain.rollout.release_context import (
     ReleaseContext,
     canary_status,
@@ -118,7 +118,7 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
     if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
         return pods_asked_for(rollout)
     if status.phase != Phase.PROGRESSING or moonshift_status(status).goal:
-        return _FINALISING.get(_finalising(status), "the controller to continue the release")
+        return _ending(status, context)
     if rollout.spec.strategy.paused:
         return RESUME
     return _in_step(rollout, context)
@@ -141,6 +141,26 @@ def _routes_restored(status: RolloutStatus, context: ReleaseContext | None) -> s
         ]
         named = ", ".join(below) or named
     return f"the grace period after the routes were restored; then {named} will be restored, too"
+
+
+def _ending(status: RolloutStatus, context: ReleaseContext | None) -> str:
+    """The first fact of the end that is not yet true."""
+    known = _FINALISING.get(_finalising(status), "the controller to continue the release")
+    return _few_stable_pods(status, context) or known
+
+
+def _few_stable_pods(status: RolloutStatus, context: ReleaseContext | None) -> str:
+    """A rollback whose traffic waits for more stable pods; empty when there is no such wait."""
+    ours = moonshift_status(status)
+    if context is None or context.seen.workload is None or ours.goal != Goal.ROLLBACK:
+        return ""
+    ready, enough = (
+        context.ready(context.pods_of(ours.stable_revision)).ready,
+        enough_for_all_traffic(context),
+    )
+    if not context.routes_lead or ready >= enough:
+        return ""
+    return f"{enough} ready pods of the old version, which then gets all traffic back: {ready} are ready"
 
 
 def _finalising(status: RolloutStatus) -> FinalisingStep:

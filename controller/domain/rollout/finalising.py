@@ -8,6 +8,7 @@ the old pods for a while). On rollback, deletion and disabling the routes go to 
 """
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from controller.api import names
@@ -18,6 +19,7 @@ from controller.domain.decision import (
     DeleteCanaryDeployment,
     RemoveFinalizer,
 )
+from controller.domain.pods.deployment import progress_deadline
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import (
     autoscalers,
@@ -49,6 +51,9 @@ class Goal(StrEnum):
     SCALED_AWAY = "ScaledAway"
     """The workload has, or had, no replicas: only the stable revision returns, and the release begins again."""
 
+
+SHORTEST_WAIT_FOR_STABLE = timedelta(minutes=10)
+"""The time for which a rollback waits for stable pods; a longer progress deadline of the owner makes it longer."""
 
 Part = Callable[[ReleaseContext, RolloutStatus], Stop | None]
 
@@ -170,12 +175,14 @@ def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> 
     """A rollback with too few ready stable pods: add some before the traffic returns.
 
     Two thirds of the wanted size are enough for all traffic for a short time. Meanwhile the canary Services also select
-    stable pods, so routes that still name them always reach a pod.
+    stable pods, so routes that still name them always reach a pod. If they do not become ready for ten
+    minutes, the traffic returns to those that are: the version that was taken back must not keep its share.
     """
-    if not context.routes_lead:
-        return None
     stable = context.ready(context.pods_of(moonshift_status(status).stable_revision))
-    if 3 * stable.ready >= 2 * context.replicas:
+    if not context.routes_lead or stable.ready >= enough_for_all_traffic(context):
+        return None
+    due = _returns_at_the_latest(context, status)
+    if stable.ready and due <= context.now:
         return None
     actions = mechanism_of(context).scale_up_stable(context, stable)
     if actions is None:
@@ -187,7 +194,19 @@ def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> 
         context, moonshift_status(status).stable_revision
     ):
         return Stop(status=status, actions=widened)
-    return Stop(status=status, actions=actions, wake_at=stable.next_at)
+    times = [time for time in (stable.next_at, due) if time is not None and time > context.now]
+    return Stop(status=status, actions=actions, wake_at=min(times, default=None))
+
+
+def enough_for_all_traffic(context: ReleaseContext) -> int:
+    """The number of ready stable pods to which a rollback gives all traffic back."""
+    return -(-2 * context.replicas // 3)
+
+
+def _returns_at_the_latest(context: ReleaseContext, status: RolloutStatus) -> datetime:
+    since = moonshift_status(status).goal_since or context.now
+    given = timedelta(seconds=progress_deadline(context.owners_values))
+    return since + max(given, SHORTEST_WAIT_FOR_STABLE)
 
 
 def _clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -6,6 +6,8 @@ in addition to all old ones.
 Invariant: no autoscaler changes the size while the pods are doubled.
 """
 
+from msgspec import structs
+
 from controller.api import names
 from controller.api.quantity import IntOrPercent, scaled_up
 from controller.api.rollout import RolloutStatus
@@ -25,9 +27,12 @@ class BlueGreenDeployment(Deployments):
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """As for partition style, once all autoscalers are paused."""
-        held = (*autoscalers.pause_all(context), *_freeze_stable(context, status))
-        if held:
-            return Stop(status=status, actions=held)
+        held = autoscalers.hold(context, status)
+        frozen = _freeze_stable(context, status)
+        if held is not None:
+            return structs.replace(held, actions=(*held.actions, *frozen))
+        if frozen:
+            return Stop(status=status, actions=frozen)
         blocked = blocked_workload(context, status)
         if blocked is not None:
             return blocked
@@ -61,11 +66,10 @@ class BlueGreenDeployment(Deployments):
         return None
 
     def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
-        """Autoscalers stay paused, and a manual change of the limits is corrected."""
-        held = autoscalers.pause_all(context)
+        """A manual change of the limits is corrected."""
         if not context.deployment.observed or context.deployment.spec.paused:
-            return held
-        return (*held, *self.grow(context, index, Readiness(0, 0), give_back=False))
+            return ()
+        return self.grow(context, index, Readiness(0, 0), give_back=False)
 
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Scale them to zero. All old pods exist, so v1 → v2 → v3 works like v1 → v2."""
