@@ -81,8 +81,12 @@ def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
 
 
 def _possible(case: Case, found: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
-    """If the old version's template is kept nowhere, only its owner's manifest can restore it."""
+    """If the old version's template is kept nowhere, only its owner's manifest can restore it. A release that goes back
+    already cannot be taken back again.
+    """
     undo = case.undo()
+    if case.goes_back:
+        return tuple(remedy for remedy in found if remedy != undo)
     if not case.view.no_way_back or undo not in found:
         return found
     place = found.index(undo)

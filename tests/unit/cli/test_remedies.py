@@ -235,6 +235,14 @@ def test_nothing_is_rolled_back_at_the_end_of_a_release() -> None:
     assert typed(view) == ["kubectl describe pod p -n shop"]
 
 
+def test_a_release_that_goes_back_is_not_taken_back_again() -> None:
+    view = stalled("Invalid", "a policy refuses it")
+    undo = "kubectl moonshift undo web -n shop"
+    assert undo in typed(view)
+    going = ConditionView("Progressing", "True", reasons.CANCELLING, "")
+    assert undo not in typed(structs.replace(view, conditions=(*view.conditions, going)))
+
+
 @pytest.mark.parametrize(
     ("changes", "first"),
     [

@@ -167,6 +167,24 @@ def over(world: World) -> None:
         assert ORIGINAL_BEHAVIOR not in found.metadata.annotations
 
 
+@pytest.mark.parametrize(("small", "large"), [(1, 20), (3, 30), (7, 8), (4, 1)])
+def test_the_stable_revision_has_its_whole_size_after_scaling(small: int, large: int) -> None:
+    steps = (make_step("10%", "10%"), make_step("100%", "100%"))
+    world = blue_green(*steps, replicas=small)
+    release(world)
+    world.rest()
+    world.people.edit(KEY, replicas=large)
+    world.rest()
+    assert sizes_of(world)["v1"] == large
+    assert sizes_of(world)["v2"] >= max(1, large // 10)
+    approve(world)
+    assert sizes_of(world) == {"v1": large, "v2": large}
+    release(world, "v1")
+    world.rest()
+    assert sizes_of(world) == {"v1": large}
+    over(world)
+
+
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_a_rollback_is_a_switch(step: int) -> None:
     world = blue_green()
