@@ -159,6 +159,7 @@ def pace(
         max(counted.ready, current.new_pods) if enough else counted.ready,
         owners_limits(context.owners_values, context.replicas),
         give_back=give_back,
+        refused=_is_without_room(context),
     )
     ends_pause = admission_paused(context.deployment)
     if not ends_pause and rolling_limits == current:
@@ -239,10 +240,7 @@ def _in_the_places_of_new_pods(context: ReleaseContext) -> tuple[Action, ...]:
     rolling = context.deployment.spec.strategy.rolling_update
     if rolling is None or scaled_down(rolling.max_unavailable, replicas):
         return ()
-    revision = context.present_revision
-    sets = [rs for rs, _ in context.workload.replica_sets if rs.revision == revision]
-    refused = [condition for rs in sets for condition in rs.status.conditions]
-    if not without_room(refused, context.promoted_pods):
+    if not _is_without_room(context):
         return ()
     going = max(1, owners_limits(owners, replicas).unavailable)
     allowed = write_rolling_limits(RollingLimits(0, going), replicas)
@@ -256,3 +254,11 @@ def _in_the_places_of_new_pods(context: ReleaseContext) -> tuple[Action, ...]:
             progress_deadline_seconds=progress_deadline(owners),
         ),
     )
+
+
+def _is_without_room(context: ReleaseContext) -> bool:
+    """Pods of the workload's template are refused, or no node takes them."""
+    revision = context.present_revision
+    sets = [rs for rs, _ in context.workload.replica_sets if rs.revision == revision]
+    refused = [condition for rs in sets for condition in rs.status.conditions]
+    return without_room(refused, context.promoted_pods)

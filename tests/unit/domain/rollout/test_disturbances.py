@@ -128,6 +128,24 @@ def test_rollback_under_a_full_quota_takes_one_pod_at_a_time_where_the_owner_all
     assert min(fewest) >= 9
 
 
+@pytest.mark.parametrize("traffic", [True, False])
+@pytest.mark.parametrize("quota", [11, 12])
+def test_a_quota_with_less_room_than_the_owners_surge_delays_a_release_and_does_not_stop_it(
+    quota: int, traffic: bool
+) -> None:
+    plan = make_steps("30%", "50%")
+    world = make_world(make_rollout(steps=plan, traffic=traffic), make_deployment())
+    world.people.forbid_pods("exceeded quota", quota)
+    ready = history(world, lambda: sum(p.ready_since is not None for p in world.cluster.pods))
+    release(world)
+    world.rest()
+    assert sizes_of(world) == {"v1": 7, "v2": 3}
+    approve(world)
+    assert sizes_of(world) == {"v1": 5, "v2": 5}
+    # Ready pods are never fewer than the owner's maxUnavailable allows; the first states are before any release.
+    assert min(ready) >= 8
+
+
 def test_traffic_leaves_a_version_that_was_taken_back_even_if_stable_pods_cannot_come() -> None:
     world = started(steps=make_steps("50%"), watched=False)
     world.people.forbid_pods("exceeded quota")
