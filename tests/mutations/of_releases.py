@@ -204,8 +204,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "few stable pods take all traffic back",
-            "    if 3 * stable.ready >= 2 * context.replicas:\n",
-            "    if stable.ready:\n",
+            "    if not context.routes_lead or stable.ready >= enough_for_all_traffic(context):\n",
+            "    if not context.routes_lead or stable.ready:\n",
             DISTURBANCES,
         ),
         (
