@@ -394,6 +394,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """The release goes back to the stable revision in batches."""
     by_id: bool = False
     """The release changes no template: the owner gave a set of pods another `rollouts.kruise.io/rollout-id`."""
+    autoscalers_held_at: tuple[datetime, ...] = ()
+    """When the workload's autoscalers were last paused, at most twice: another writer may resume them each time."""
     endpoints_ready_since: dict[str, datetime] = {}
     """Per Service that a route names: when its ready endpoints were first seen."""
     empty_sides: dict[str, EmptySide] = {}

@@ -104,6 +104,8 @@ class Fetching:
                 raise Failed(
                     f"no connection to {_origin(request.url)}: {type(again).__name__}"
                 ) from again
+        except aiohttp.ClientError as error:
+            raise Failed(f"{_origin(request.url)} answered something that is no HTTP") from error
 
     async def _fetch(self, request: Request) -> bytes:
         request = await self._with_secrets(request)

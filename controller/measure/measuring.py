@@ -126,7 +126,7 @@ class Measuring:
             return Measurement(at=self._now(), query=query, error=str(failed))
         except Exception as unexpected:
             _log.exception("a measurement failed", extra={"metric": asked.metric.name})
-            return Measurement(at=self._now(), query=query, error=type(unexpected).__name__)
+            return Measurement(at=self._now(), query=query, error=type(_first(unexpected)).__name__)
         samples = [found for found in (new[1], stable[1]) if found is not None]
         return Measurement(
             at=self._now(),
@@ -188,11 +188,15 @@ async def _both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, T]) -
         async with asyncio.TaskGroup() as group:
             tasks = group.create_task(first), group.create_task(second)
     except* Failed as failures:
-        found: BaseException = failures
-        while isinstance(found, BaseExceptionGroup):
-            found = found.exceptions[0]
-        raise found from None
+        raise _first(failures) from None
     return tasks[0].result(), tasks[1].result()
+
+
+def _first(failure: BaseException) -> BaseException:
+    """The failure itself, not the group that it came in."""
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure
 
 
 async def _nothing() -> tuple[float | None, float | None]:

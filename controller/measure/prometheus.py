@@ -103,7 +103,7 @@ def _why(refused: Status) -> str:
     """The error text of a Prometheus that cannot run a query; the text of any other server is not repeated."""
     try:
         answer = msgspec.json.decode(refused.body, type=_Answer)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return str(refused)
     if answer.status != "error" or answer.error_type not in ("bad_data", "execution", "timeout"):
         return str(refused)
@@ -120,7 +120,7 @@ def number(body: bytes) -> float | None:
             series = msgspec.json.decode(data.result, type=list[_Series])
             _one_at_most(len(series))
             return _value(series[0].value[1]) if series else None
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise Failed("the address answered, but not as a Prometheus does") from error
     raise Failed(f"the query answered a {data.result_type or 'nothing'}: ask for one number")
 
@@ -133,7 +133,7 @@ def numbers(body: bytes) -> tuple[tuple[datetime, float], ...]:
         _one_at_most(len(series))
         values = series[0].values if series else ()
         return tuple((datetime.fromtimestamp(at, UTC), _value(text)) for at, text in values)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise Failed("the address answered, but not as a Prometheus does") from error
 
 

@@ -24,7 +24,7 @@ async def ask(
     body = await fetching.fetch(request)
     try:
         tree = msgspec.json.decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise Failed("the page is no JSON") from error
     samples = at(tree, page.samples_path) if page.samples_path else None
     return at(tree, page.value_path), samples

@@ -191,9 +191,9 @@ class People:
         self._cluster.refusals[action] = refusal
         self.turned()
 
-    def forbid_pods(self, why: str) -> None:
-        """No pod can be created any more."""
-        self._cluster.unmakeable = why
+    def forbid_pods(self, why: str, quota: int = 0) -> None:
+        """No pod can be created any more, or none beyond a quota."""
+        self._cluster.unmakeable, self._cluster.quota = why, quota
 
     def grant(self, action: str) -> None:
         """The API server no longer refuses this action's request."""

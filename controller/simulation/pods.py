@@ -43,7 +43,9 @@ class ReplicaSetController:
     def sync(self, replica_set: ReplicaSet) -> None:
         """One pass over one ReplicaSet."""
         alive = [p for p in self._cluster.pods_of(replica_set) if not p.metadata.deleting]
-        missing = 0 if self._cluster.unmakeable else replica_set.spec.replicas - len(alive)
+        missing = replica_set.spec.replicas - len(alive)
+        if self._cluster.unmakeable:
+            missing = min(missing, self._cluster.quota - len(tuple(self._cluster.pods)))
         for _ in range(missing):
             self._make(replica_set)
         excess = len(alive) - replica_set.spec.replicas

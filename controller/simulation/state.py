@@ -84,6 +84,8 @@ class Environment:
         """The waiting reason of containers, by UID or revision of broken pods."""
         self.unmakeable = ""
         """Why no pod can be created; empty when they can."""
+        self.quota = 0
+        """How many pods there may be while more cannot be created."""
         self.behind: set[str] = set()
         """Kinds whose own controllers do not run at present, because they are busy."""
         self.refusals: dict[str, Refusal] = {}

@@ -94,6 +94,7 @@ async def goes_back_in_batches(story: Story, step: int) -> None:
     await story.approve_all()
     await conclude(story)
     assert condition(await story.status(), "Succeeded")["status"] == "True"
+    await story.recorder.caught_up()
     marks = [pod for pod in story.pods() if NO_NEED_UPDATE in pod["metadata"]["labels"]]
     assert not marks
 
@@ -230,6 +231,7 @@ async def loses_its_nodes_and_gets_them_back(story: Story, step: int) -> None:
     for node in nodes:
         await _give_pool(story, node, story.app.pool)
     await story.rollout(lambda status: at(status, 1, "StepPaused"))
+    await story.recorder.caught_up()
     assert _images(story) == {STABLE_IMAGE: 3, NEW_IMAGE: 1}
     await story.approve_all()
     await story.completed()

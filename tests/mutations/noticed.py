@@ -13,6 +13,18 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_missing_service_is_reported_and_nothing_moves": (
         "what the plan names is not checked before the first move",
     ),
+    "test_a_present_step_that_asks_for_fewer_pods_begins_no_larger_step": (
+        "a lowered step begins a larger one",
+    ),
+    "test_an_autoscaler_that_another_writer_resumes_is_paused_twice_and_then_reported": (
+        "two writers fight over an autoscaler",
+    ),
+    "test_the_stable_revision_has_its_whole_size_after_scaling": (
+        "the old version stays smaller than the workload after scaling",
+    ),
+    "test_rollback_under_a_full_quota_puts_stable_pods_in_the_places_of_new_ones": (
+        "a rollback without room waits for a surge",
+    ),
     "test_rollback_outranks_pause": ("a pause outranks a rollback",),
     "test_a_template_that_is_back_before_the_first_look_is_a_rollback": (
         "a rollback before the first look is a release",

@@ -30,7 +30,40 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
+        "rollout.moving.blue_green",
+        (
+            "the old version stays smaller than the workload after scaling",
+            "        return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, context.replicas),)\n",
+            "        return ()\n",
+            "rollout/test_blue_green.py",
+        ),
+    ),
+    *of(
+        "rollout.autoscalers",
+        (
+            "two writers fight over an autoscaler",
+            "    if until > context.now:\n",
+            "    if until is None:\n",
+            "rollout/test_blue_green.py",
+        ),
+    ),
+    *of(
+        "rollout.replanning",
+        (
+            "a lowered step begins a larger one",
+            "if context.batch(index) == target), fewer)\n",
+            "if context.batch(index) >= target), fewer)\n",
+            JUMP,
+        ),
+    ),
+    *of(
         "rollout.moving.paced_deployment",
+        (
+            "a rollback without room waits for a surge",
+            "    if not _is_without_room(context):\n        return ()\n",
+            "    if True:\n        return ()\n",
+            DISTURBANCES,
+        ),
         (
             "the old share goes without a margin",
             "        due = routing.grace_period_end(context, status)\n",

@@ -193,8 +193,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a third revision behind a shared Service ignores the margin",
-            "    Goal.CONTINUOUS: (\n        *_ROUTES_HAVE_LEFT,\n",
-            "    Goal.CONTINUOUS: (\n        *_ROUTES_RETURN,\n",
+            "_replace_abandoned),\n        *_ROUTES_HAVE_LEFT,\n",
+            "_replace_abandoned),\n        *_ROUTES_RETURN,\n",
             ROUTING,
         ),
         (
@@ -204,8 +204,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "few stable pods take all traffic back",
-            "    if 3 * stable.ready >= 2 * context.replicas:\n",
-            "    if stable.ready:\n",
+            "    return context.routes_lead and ready < enough_for_all_traffic(context)\n",
+            "    return context.routes_lead and not ready\n",
             DISTURBANCES,
         ),
         (

@@ -7,6 +7,7 @@ Invariant: a command is complete and can be copied into a shell; only values tha
 from controller.cli.remedies import mentions
 from controller.cli.views.problems import is_bad
 from controller.cli.views.view import Remedy, RolloutView
+from controller.domain import reasons
 
 
 class Case:
@@ -18,6 +19,9 @@ class Case:
         stall = next((c for c in view.conditions if c.type == "Stalled" and is_bad(c)), None)
         self.reason = stall.reason if stall is not None else ""
         self.message = stall.message if stall is not None else ""
+        self.goes_back = any(
+            c.type == "Progressing" and c.reason == reasons.CANCELLING for c in view.conditions
+        )
         self._program = program
 
     @property

@@ -4,6 +4,7 @@ Why: a message names the problem; a person who is paged at night needs the comma
 condition Stalled has a row, or is a reason of pods in Kubernetes' own words. The most useful command comes first.
 """
 
+from controller.api.analysis import Verdict
 from controller.api.rollout import Phase
 from controller.cli.reading.leader import NOT_KNOWN
 from controller.cli.remedies import of_objects, of_pods
@@ -40,6 +41,7 @@ TABLE: dict[str, Answer] = {
         of_objects.unusable,
     ),
     reasons.ROUTE_HELD: of_objects.changed,
+    reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
     **dict.fromkeys((reasons.ANALYSIS_FAILED, reasons.ANALYSIS_INCONCLUSIVE), of_objects.gate),
     **dict.fromkeys(
         (
@@ -79,8 +81,12 @@ def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
 
 
 def _possible(case: Case, found: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
-    """If the old version's template is kept nowhere, only its owner's manifest can restore it."""
+    """If the old version's template is kept nowhere, only its owner's manifest can restore it. A release that goes back
+    already cannot be taken back again.
+    """
     undo = case.undo()
+    if case.goes_back:
+        return tuple(remedy for remedy in found if remedy != undo)
     if not case.view.no_way_back or undo not in found:
         return found
     place = found.index(undo)
@@ -104,4 +110,15 @@ def _waiting(case: Case) -> tuple[Remedy, ...]:
         return case.ours("resume", "let the release go on"), case.undo()
     if found := of_pods.unready(case):
         return *found, case.undo()
+    if _measures_nothing(case):
+        return case.describe("every measurement"), case.undo()
     return (case.describe(),) if problems_of(case.view) else ()
+
+
+def _measures_nothing(case: Case) -> bool:
+    """A gate waits for a metric whose last measurement gave no number: a person looks at the query."""
+    return any(
+        metric.reason and metric.verdict == Verdict.RUNNING and metric.value in ("", "nan")
+        for gate in case.view.gates
+        for metric in gate.metrics
+    )

@@ -72,6 +72,13 @@ def changed(case: Case) -> tuple[Remedy, ...]:
     return case.describe("what was changed"), case.undo()
 
 
+def autoscaler(case: Case) -> tuple[Remedy, ...]:
+    """Another writer resumes an autoscaler that the release has paused."""
+    fields = case.kubectl("get hpa -o yaml --show-managed-fields", "who resumes it")
+    paused = case.summary.state == StepState.STEP_PAUSED
+    return (fields, *([case.approve("go on nevertheless")] if paused else []), case.undo())
+
+
 def gate(case: Case) -> tuple[Remedy, ...]:
     """Metrics hold the release."""
     paused = case.summary.state == StepState.STEP_PAUSED

@@ -15,7 +15,11 @@ from controller.cli.views.view import TimerView
 from controller.domain import reasons
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
-from controller.domain.rollout.finalising import Goal, stable_pods_are_needed
+from controller.domain.rollout.finalising import (
+    Goal,
+    enough_for_all_traffic,
+    stable_pods_are_needed,
+)
 from controller.domain.rollout.release_context import (
     ReleaseContext,
     canary_status,
@@ -113,7 +117,7 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
         return "the controller to see the latest change"
     if status.phase in (Phase.HEALTHY, Phase.DISABLED):
         return NOTHING
-    if given_back := _routes_restored(status, context) or _stable_pods_first(status, context):
+    if given_back := _routes_restored(status, context) or _few_stable_pods(status, context):
         return given_back
     if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
         return pods_asked_for(rollout)
@@ -143,7 +147,7 @@ def _routes_restored(status: RolloutStatus, context: ReleaseContext | None) -> s
     return f"the grace period after the routes were restored; then {named} will be restored, too"
 
 
-def _stable_pods_first(status: RolloutStatus, context: ReleaseContext | None) -> str:
+def _few_stable_pods(status: RolloutStatus, context: ReleaseContext | None) -> str:
     """Stable pods that have to be ready before they get all traffic; empty when there are enough, or nobody waits."""
     ours = moonshift_status(status)
     returns = ours.goal in (Goal.ROLLBACK, Goal.CONTINUOUS)
@@ -152,8 +156,11 @@ def _stable_pods_first(status: RolloutStatus, context: ReleaseContext | None) ->
         return ""
     if not stable_pods_are_needed(context, status):
         return ""
-    ready = context.ready(context.pods_of(ours.stable_revision)).ready
-    return f"stable pods to be ready, before the routes lead all traffic to them: {ready} of {context.replicas} are"
+    ready, enough = (
+        context.ready(context.pods_of(ours.stable_revision)).ready,
+        enough_for_all_traffic(context),
+    )
+    return f"{enough} ready pods of the old version, which then gets all traffic back: {ready} are ready"
 
 
 def _finalising(status: RolloutStatus) -> FinalisingStep:

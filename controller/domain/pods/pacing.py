@@ -10,13 +10,22 @@ from controller.domain.pods.deployment import Limits, RollingLimits
 
 
 def next_rolling_limits(
-    current: RollingLimits, wanted: int, ready: int, limits: Limits, *, give_back: bool
+    current: RollingLimits,
+    wanted: int,
+    ready: int,
+    limits: Limits,
+    *,
+    give_back: bool,
+    refused: bool = False,
 ) -> RollingLimits:
     """The limits to write next; equal to `current` when there is nothing to do, or something to wait for.
 
     `wanted` is the batch's number of new pods, `ready` the number of new pods that are ready. New pods are never
-    removed: a smaller batch (a jump back) keeps them.
+    removed: a smaller batch (a jump back) keeps them. With `refused`, more pods cannot be created before others go.
     """
+    if refused and current.unavailable < ready < current.new_pods <= wanted:
+        # A quota leaves less room than the owner's maxSurge: as many old pods go as new pods are ready.
+        return RollingLimits(0, ready)
     if current.new_pods < wanted:
         return _grow(current, wanted, ready, limits)
     if give_back and current.surge > 0 and ready >= current.new_pods:

@@ -41,6 +41,16 @@ def not_made(conditions: Iterable[StatusCondition]) -> Trouble | None:
     return None
 
 
+def without_room(conditions: Iterable[StatusCondition], pods: Iterable[Pod]) -> bool:
+    """Further pods are refused, or no node takes them: only the end of other pods makes room."""
+    return not_made(conditions) is not None or any(
+        placed.type == "PodScheduled" and placed.status == "False"
+        for pod in pods
+        if not pod.metadata.deleting
+        for placed in pod.status.conditions
+    )
+
+
 def of_pods(pods: Iterable[Pod]) -> Trouble | None:
     """The problem of one of these unready pods."""
     unready = sorted(

@@ -224,6 +224,25 @@ def asked_of(
     )
 
 
+def unaskable(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+    """A gate of the plan that could never be asked: reported before the first pod, and not in the step that it ends.
+
+    Names that the release gets later count as known.
+    """
+    gates = [(BACKGROUND, context.strategy.analysis)]
+    gates += [(number, step.analysis) for number, step in enumerate(context.steps, start=1)]
+    words = {name: word or name for name, word in words_of(context, status).items()}
+    seen = context.seen
+    for number, analysis in gates:
+        if analysis is None:
+            continue
+        asked = asked_about(analysis, seen.templates, context.meta, words, seen.golden)
+        if isinstance(asked, Refusal):
+            gate = f"the gate of step {number}" if number else "the gate in the background"
+            return structs.replace(asked, message=f"{gate}: {asked.message}")
+    return None
+
+
 def words_of(context: ReleaseContext, status: RolloutStatus) -> dict[str, str]:
     """The variables of metric texts; empty if this release has no such value."""
     ours = moonshift_status(status)

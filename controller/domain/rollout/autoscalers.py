@@ -4,12 +4,16 @@ Invariant: no pod moves and nothing is restored while the autoscalers are not kn
 would count the second set of pods as load.
 """
 
+from datetime import timedelta
+
 from controller.api.autoscaling import Autoscaler
 from controller.api.rollout import RolloutStatus
-from controller.domain.decision import Action, FreeAutoscaler, PauseAutoscaler, Refusal
+from controller.domain import reasons
+from controller.domain.decision import FreeAutoscaler, PauseAutoscaler, Refusal
 from controller.domain.pods.hpa import original, owners_behavior, saved, still
 from controller.domain.rights import with_remedy
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 
 
@@ -29,12 +33,43 @@ def _known(context: ReleaseContext) -> tuple[Autoscaler, ...]:
     return context.seen.autoscalers
 
 
-def pause_all(context: ReleaseContext) -> tuple[Action, ...]:
-    """Pause autoscalers that still size the workload, including those created during a release."""
-    return tuple(
+FIGHT_WINDOW = timedelta(minutes=1)
+"""An autoscaler that is resumed again within this time after two pauses has another writer."""
+RETRY_AFTER_FIGHT = timedelta(minutes=5)
+"""The time for which such an autoscaler is not written."""
+
+
+def hold(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Pause autoscalers that still size the workload, including those created during a release; None if none does.
+
+    KEDA writes its own `behavior` back at once, and a GitOps tool soon: without a limit both would write for ever.
+    """
+    loose = [found for found in _known(context) if not (saved(found) and still(found))]
+    if not loose:
+        return None
+    times = moonshift_status(status).autoscalers_held_at
+    fought = len(times) == 2 and times[1] - times[0] < FIGHT_WINDOW
+    until = times[1] + RETRY_AFTER_FIGHT if fought else context.now
+    if until > context.now:
+        return Stop(status, problem=_contested(loose[0]), wake_at=until)
+    actions = tuple(
         PauseAutoscaler(found.metadata.key, found.metadata.resource_version, original(found))
-        for found in _known(context)
-        if not (saved(found) and still(found))
+        for found in loose
+    )
+    held = with_moonshift_status(status, autoscalers_held_at=(*times[-1:], context.now))
+    return Stop(held, actions)
+
+
+def _contested(autoscaler: Autoscaler) -> Refusal:
+    named = f"HorizontalPodAutoscaler {autoscaler.metadata.key}"
+    owner = autoscaler.metadata.controller
+    made = f", which {owner.kind} {owner.name} has made," if owner is not None else ""
+    return Refusal(
+        reasons.AUTOSCALER_CONTESTED,
+        f"{named}{made} was paused for the release, and another writer resumed it twice within a minute; it counts old "
+        "and new pods together. Until the release ends, pause that writer, or write selectPolicy: Disabled in "
+        "behavior.scaleUp and behavior.scaleDown there",
+        object=named,
     )
 
 

@@ -8,6 +8,7 @@ the old pods for a while). On rollback, deletion and disabling the routes go to 
 """
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from controller.api import names
@@ -18,6 +19,7 @@ from controller.domain.decision import (
     DeleteCanaryDeployment,
     RemoveFinalizer,
 )
+from controller.domain.pods.deployment import progress_deadline
 from controller.domain.pods.marks import marked_for
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import (
@@ -50,6 +52,9 @@ class Goal(StrEnum):
     SCALED_AWAY = "ScaledAway"
     """The workload has, or had, no replicas: only the stable revision returns, and the release begins again."""
 
+
+SHORTEST_WAIT_FOR_STABLE = timedelta(minutes=10)
+"""The time for which a rollback waits for stable pods; a longer progress deadline of the owner makes it longer."""
 
 Part = Callable[[ReleaseContext, RolloutStatus], Stop | None]
 
@@ -179,26 +184,36 @@ def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
 
 def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """A rollback with too few ready stable pods: add some before the traffic returns."""
-    stable = _stable_pods(context, status)
+    """A rollback with too few ready stable pods: add some before the traffic returns.
+
+    If they do not become ready for ten minutes, the traffic returns to those that are: the version that was taken back
+    must not keep its share.
+    """
     if not stable_pods_are_needed(context, status):
+        return None
+    stable, due = _stable_pods(context, status), _returns_at_the_latest(context, status)
+    if stable.ready and due <= context.now:
         return None
     actions = mechanism_of(context).scale_up_stable(context, stable)
     if actions is None:
         # No pod can be added: while the new revision has ready pods, no route returns to a revision without any.
         waits = not stable.ready and empty_sides.new_answers(context, status)
         return Stop(status=status) if waits else None
+    times = [time for time in (stable.next_at, due) if time is not None and time > context.now]
     return _widen_canary_services(context, status) or Stop(
-        status=status, actions=actions, wake_at=stable.next_at
+        status=status, actions=actions, wake_at=min(times, default=None)
     )
 
 
 def stable_pods_are_needed(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """Routes still lead requests away from the stable pods, and too few of these are ready to take all traffic.
+    """Routes still lead requests away from the stable pods, and too few of these are ready to take all traffic."""
+    ready = _stable_pods(context, status).ready
+    return context.routes_lead and ready < enough_for_all_traffic(context)
 
-    Two thirds of the wanted pods are enough for all traffic for a short time.
-    """
-    return context.routes_lead and 3 * _stable_pods(context, status).ready < 2 * context.replicas
+
+def enough_for_all_traffic(context: ReleaseContext) -> int:
+    """Two thirds of the wanted pods are enough for all traffic for a short time."""
+    return -(-2 * context.replicas // 3)
 
 
 def _stable_pods(context: ReleaseContext, status: RolloutStatus) -> Readiness:
@@ -222,6 +237,12 @@ def _replace_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop |
     if replaced is None:
         return None
     return _widen_canary_services(context, status) or replaced
+
+
+def _returns_at_the_latest(context: ReleaseContext, status: RolloutStatus) -> datetime:
+    since = moonshift_status(status).goal_since or context.now
+    given = timedelta(seconds=progress_deadline(context.owners_values))
+    return since + max(given, SHORTEST_WAIT_FOR_STABLE)
 
 
 def _clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

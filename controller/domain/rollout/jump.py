@@ -78,16 +78,20 @@ def _load_of_old_pods(context: ReleaseContext, to: int) -> str:
     return f": no new pod is removed, so {old} old pods of {context.replicas} get {100 - share:g} % of the requests"
 
 
-def _index_reset(status: RolloutStatus) -> Continue | None:
-    """Reset `currentStepIndex`: it reports the step of the release and is no mailbox."""
+def _index_reset(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
+    """Reset `currentStepIndex`, which is no mailbox, and a `nextStepIndex` that asks for no step: both report the
+    step of the release.
+    """
     written, here = canary_status(status).current_step_index, moonshift_status(status).step
+    restored = with_canary(
+        status, current_step_index=here, next_step_index=following(context, here)
+    )
     if written == here:
-        return None
+        return Continue(restored) if restored != status else None
     why = (
         f"currentStepIndex was changed to {written} by hand and is reset: the release is at step({here}); "
         "another step is asked for by nextStepIndex, or by moonshift jump"
     )
-    restored = with_canary(status, current_step_index=here)
     return Continue(restored, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
 
 
@@ -95,7 +99,7 @@ def read_jump(context: ReleaseContext, status: RolloutStatus) -> Continue | None
     """Go to the requested step, or reset the request with a message; None when there is none."""
     index = wanted_step(context, status)
     if index is None:
-        return _index_reset(status)
+        return _index_reset(context, status)
     here, steps = moonshift_status(status).step, len(context.steps)
     if not 1 <= index <= steps or old_pods_are_going(context, here, index):
         emptied = with_canary(

@@ -69,9 +69,9 @@ def _is_rested_at(context: ReleaseContext, status: RolloutStatus) -> bool:
 def _stalled_by(context: ReleaseContext, status: RolloutStatus) -> Condition | None:
     """The problem that has to be solved before a step may be approved.
 
-    Some problems do not block an approval: content that cannot be kept; a side without pods, because going on may be
-    the only way out; a failed gate, because the person who approves decides in its place; and pods that fail while the
-    step waits, because the approver has read it, and the next step waits for pods again.
+    Some problems do not block an approval: content that cannot be kept; a side without pods or a contested autoscaler,
+    because going on may be the only way out; a failed gate, because the person who approves decides in its place; and
+    pods that fail while the step waits, because the approver has read it, and the next step waits for pods again.
     """
     found = condition(context.seen.rollout.status, "Stalled")
     if found is None or found.status != "True" or context.seen.config is not None:
@@ -84,6 +84,7 @@ def _stalled_by(context: ReleaseContext, status: RolloutStatus) -> Condition | N
     ways_out = (
         reasons.SIDE_WITHOUT_ENDPOINTS,
         reasons.STABLE_REVISION_GONE,
+        reasons.AUTOSCALER_CONTESTED,
         reasons.ANALYSIS_FAILED,
         reasons.ANALYSIS_INCONCLUSIVE,
         trouble.reason if trouble is not None else "",

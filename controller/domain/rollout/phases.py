@@ -225,7 +225,8 @@ def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
         case Phase.PROGRESSING:
             return _progressing(context, status)
         case _:
-            return Continue(structs.replace(status, phase=Phase.HEALTHY))
+            message = messages.HEALTHY if status.phase == Phase.DISABLED else status.message
+            return Continue(structs.replace(status, phase=Phase.HEALTHY, message=message))
 
 
 def _healthy(context: ReleaseContext, status: RolloutStatus) -> Transition:

@@ -1,7 +1,9 @@
 """Finds the present step of a release in a plan that was edited during a release.
 
-The rule is the original's: look for the number of pods that the present step asked for, first in the new plan's step of
-the same number, then from the first step on. Pauses and thresholds are not part of a plan's hash: they take effect
+The present step stays the present one if it asks for at least as many pods as before. If it asks for fewer, the release
+goes on at the first step that asks for as many as before; if there is none, at the last step that asks for fewer. (The
+original goes to the first step that asks for more: a present step that was lowered from 50 % to 40 % began the step of
+100 % without an approval.) Pauses and thresholds are not part of a plan's hash: they take effect
 immediately. Invariant: a step that did not change is not begun again, so an edit of later steps resets no approval and
 no timer (the original begins the present step again on any edit).
 """
@@ -27,17 +29,17 @@ def plan_was_edited(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def place_in_plan(context: ReleaseContext, status: RolloutStatus) -> int:
-    """The first 1-based step of the present plan that asks for at least as many pods as the step before the edit."""
+    """The 1-based step of the present plan in which the step before the edit goes on."""
     ours = moonshift_status(status)
     steps = range(1, len(context.steps) + 1)
     # A release begun by an older version has not recorded the pods of its step.
     if not ours.step_plan:
         return min(ours.step, len(context.steps))
     target = planned_replicas(ours.step_replicas, context.replicas)
-    looked_at = (ours.step, *steps) if ours.step in steps else tuple(steps)
-    return next(
-        (index for index in looked_at if context.batch(index) >= target), len(context.steps)
-    )
+    if ours.step in steps and context.batch(ours.step) >= target:
+        return ours.step
+    fewer = max((index for index in steps if context.batch(index) < target), default=1)
+    return next((index for index in steps if context.batch(index) == target), fewer)
 
 
 def replan(context: ReleaseContext, status: RolloutStatus) -> Continue | None:

@@ -15,6 +15,7 @@ from controller.domain.decision import Action, Note
 from controller.domain.rollout import (
     analysing,
     announcing,
+    autoscalers,
     batches,
     messages,
     other_workloads,
@@ -28,7 +29,7 @@ from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.from_zero import leaves_stable_pods, most_asked
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import shared_route_is_closed
 from controller.domain.rollout.status import enter, progressing, with_moonshift_status
@@ -215,7 +216,8 @@ def _paused(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 
 def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
-    """The same stop, with repairs of the step's pods, Services and routes."""
+    """The same stop, with repairs of the step's autoscalers, pods, Services and routes."""
+    transition = _with_autoscalers_held(context, structs.replace(transition, actions=()))
     index = moonshift_status(transition.status).step
     due = [
         time
@@ -223,10 +225,26 @@ def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
         if time is not None
     ]
     kept = _kept(context, transition.status, index)
-    transition = structs.replace(transition, actions=kept, wake_at=min(due, default=None))
+    actions = (*transition.actions, *kept)
+    transition = structs.replace(transition, actions=actions, wake_at=min(due, default=None))
     if not (context.step(index).routes_traffic and context.seen.routes) or context.takes_all(index):
         return transition
     return _with_routes(context, transition, index)
+
+
+def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:
+    """The same stop; while the pods are doubled, no autoscaler sizes the workload."""
+    held = autoscalers.hold(context, stop.status) if context.style is Style.BLUE_GREEN else None
+    if held is None:
+        return stop
+    times = [time for time in (stop.wake_at, held.wake_at) if time is not None]
+    return structs.replace(
+        stop,
+        status=held.status,
+        actions=(*held.actions, *stop.actions),
+        wake_at=min(times, default=None),
+        problem=stop.problem or held.problem,
+    )
 
 
 def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:

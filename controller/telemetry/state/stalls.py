@@ -28,7 +28,7 @@ class StallClass(StrEnum):
     ROUTE = "route"
     """A Service or gateway object."""
     DRIFT = "drift"
-    """Somebody changed a gateway object, and the release holds at it."""
+    """Somebody changed a gateway object or an autoscaler, and the release holds at it."""
     SCRIPT = "script"
     WORKER = "worker"
     """The script worker does not answer."""
@@ -94,7 +94,7 @@ _REASONS = {
         "NothingToDivide",
         "SiblingNamedTwice",
     ),
-    StallClass.DRIFT: (reasons.ROUTE_HELD,),
+    StallClass.DRIFT: (reasons.ROUTE_HELD, reasons.AUTOSCALER_CONTESTED),
     StallClass.SCRIPT: (
         "ScriptNotFound",
         "ScriptFailed",

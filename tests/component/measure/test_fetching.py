@@ -48,6 +48,8 @@ async def test_a_scalar_is_a_number() -> None:
 
 
 SECRET_WORDS = "root:x:0:0"
+DEEP = '{"status":"success","data":{"resultType":"vector","result":' + "[" * 100_000 + "]" * 100_000
+"""An answer that is nested more deeply than any parser goes."""
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,8 @@ SECRET_WORDS = "root:x:0:0"
             "Prometheus refused the query (bad_data): parse error",
         ),
         (json_page("x" * (MAX_BYTES + 1)), "answered more than 1024 KiB"),
+        (json_page(DEEP), "not as a Prometheus does"),
+        (json_page(DEEP, 500), "answered with status 500"),
     ],
 )
 async def test_an_unusable_answer_is_reported_without_its_content(
@@ -93,6 +97,17 @@ async def test_a_connection_that_breaks_is_tried_once_more() -> None:
     assert await asked(broken, vector("1")) == 1
     with pytest.raises(Failed, match="no connection to"):
         await asked(broken)
+
+
+async def test_an_answer_that_is_no_http_is_reported_in_words() -> None:
+    async def garbage(request: web.Request) -> web.StreamResponse:
+        assert isinstance(request.transport, asyncio.Transport)
+        request.transport.write(b"\x00\x01 hush\r\n\r\n")
+        request.transport.close()
+        return web.Response()
+
+    with pytest.raises(Failed, match="answered something that is no HTTP"):
+        await asked(garbage)
 
 
 async def test_a_server_that_hangs_is_an_error_in_its_time() -> None:

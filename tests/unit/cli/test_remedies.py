@@ -12,6 +12,8 @@ from controller.cli.render.why import answer
 from controller.cli.views.problems import why
 from controller.cli.views.view import (
     ConditionView,
+    GateMetricView,
+    GateView,
     PodView,
     RevisionView,
     Role,
@@ -233,6 +235,14 @@ def test_nothing_is_rolled_back_at_the_end_of_a_release() -> None:
     assert typed(view) == ["kubectl describe pod p -n shop"]
 
 
+def test_a_release_that_goes_back_is_not_taken_back_again() -> None:
+    view = stalled("Invalid", "a policy refuses it")
+    undo = "kubectl moonshift undo web -n shop"
+    assert undo in typed(view)
+    going = ConditionView("Progressing", "True", reasons.CANCELLING, "")
+    assert undo not in typed(structs.replace(view, conditions=(*view.conditions, going)))
+
+
 @pytest.mark.parametrize(
     ("changes", "first"),
     [
@@ -254,6 +264,30 @@ def test_a_release_that_moves_or_rests_needs_no_command() -> None:
     resting = structs.replace(SUMMARY, phase="Healthy", waits_for=NOTHING)
     assert typed(QUIET) == typed(structs.replace(QUIET, summary=resting)) == []
     assert "type next" not in plain(answer(QUIET, NOW, KUBECTL))
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "commands"),
+    [
+        ("", "the query answered no value", ["describe", "undo"]),
+        ("nan", "the query answered no value", ["describe", "undo"]),
+        ("0.2", "0.2 is within its bounds", []),
+        ("", "", []),
+    ],
+)
+def test_a_gate_that_measures_nothing_is_looked_at(
+    value: str, reason: str, commands: list[str]
+) -> None:
+    metric = GateMetricView("errors", "Running", reason, value)
+    view = structs.replace(QUIET, gates=(GateView(1, "Running", reason, NOW, (metric,)),))
+    assert typed(view) == [f"kubectl moonshift {verb} web -n shop" for verb in commands]
+
+
+def test_a_contested_autoscaler_does_not_keep_a_paused_step_from_its_approval() -> None:
+    view = stalled(reasons.AUTOSCALER_CONTESTED, "resumed twice")
+    assert "kubectl moonshift approve web -n shop" not in typed(view)
+    paused = structs.replace(view, summary=structs.replace(view.summary, state="StepPaused"))
+    assert "kubectl moonshift approve web -n shop" in typed(paused)
 
 
 def test_pods_in_trouble_are_looked_at_before_they_are_a_stall() -> None:

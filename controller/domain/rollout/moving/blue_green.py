@@ -6,15 +6,23 @@ in addition to all old ones.
 Invariant: no autoscaler changes the size while the pods are doubled.
 """
 
+from msgspec import structs
+
 from controller.api import names
 from controller.api.quantity import IntOrPercent, scaled_up
 from controller.api.rollout import RolloutStatus
-from controller.domain.decision import Action, FreezeReplicaSet, PaceDeployment
+from controller.domain.decision import (
+    Action,
+    FreezeReplicaSet,
+    PaceDeployment,
+    ScaleReplicaSet,
+)
 from controller.domain.pods.deployment import WrittenLimits, admission_paused, written
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.abandoned import clear_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
+from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.moving.paced_deployment import to_begin_with
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -25,9 +33,12 @@ class BlueGreenDeployment(Deployments):
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """As for partition style, once all autoscalers are paused."""
-        held = (*autoscalers.pause_all(context), *_freeze_stable(context, status))
-        if held:
-            return Stop(status=status, actions=held)
+        held = autoscalers.hold(context, status)
+        frozen = _freeze_stable(context, status)
+        if held is not None:
+            return structs.replace(held, actions=(*held.actions, *frozen))
+        if frozen:
+            return Stop(status=status, actions=frozen)
         blocked = blocked_workload(context, status)
         if blocked is not None:
             return blocked
@@ -39,7 +50,7 @@ class BlueGreenDeployment(Deployments):
         """The surge is the step's number of new pods; a jump back removes no pod."""
         values = WrittenLimits(_surge(context, index), 0)
         if not admission_paused(context.deployment) and written(context.deployment, values):
-            return ()
+            return self.regrow(context, index)
         return (
             PaceDeployment(
                 workload=context.workload_key,
@@ -53,19 +64,28 @@ class BlueGreenDeployment(Deployments):
         )
 
     def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
-        """Nothing: the Deployment's own controller restores its pods."""
-        return ()
+        """The stable ReplicaSet has the workload's size, also after scaling.
+
+        The Deployment's controller divides added pods by the sizes of both ReplicaSets. At 1+1 pods in a step of 10 %,
+        scaling to 20 made 11+11, and 11 stable pods got the traffic of 18.
+        """
+        deployment = context.deployment
+        if not deployment.observed or deployment.spec.paused:
+            return ()
+        stable = stable_replica_set(context, context.seen.rollout.status)
+        if stable is None or not 0 < stable.spec.replicas < context.replicas:
+            return ()
+        return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, context.replicas),)
 
     def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
         """The old pods stay until the end."""
         return None
 
     def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
-        """Autoscalers stay paused, and a manual change of the limits is corrected."""
-        held = autoscalers.pause_all(context)
+        """A manual change of the limits is corrected."""
         if not context.deployment.observed or context.deployment.spec.paused:
-            return held
-        return (*held, *self.grow(context, index, Readiness(0, 0), give_back=False))
+            return ()
+        return self.grow(context, index, Readiness(0, 0), give_back=False)
 
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Scale them to zero. All old pods exist, so v1 → v2 → v3 works like v1 → v2."""

@@ -35,9 +35,9 @@ class DoubledCloneSet(Sets):
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """As for other sets, once all autoscalers are paused."""
-        held = autoscalers.pause_all(context)
-        if held:
-            return Stop(status=status, actions=held)
+        held = autoscalers.hold(context, status)
+        if held is not None:
+            return held
         problem = _cannot_surge(context)
         if problem is not None:
             return Stop(status=status, problem=problem)
@@ -58,11 +58,10 @@ class DoubledCloneSet(Sets):
         return (*self.delete_excess(context), *set_strategy(context, strategy, fields))
 
     def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
-        """Autoscalers stay paused, lost pods are replaced, and manual changes of our fields are corrected."""
-        moves = (
+        """Lost pods are replaced, and manual changes of our fields are corrected."""
+        return (
             self.grow(context, index, Readiness(0, 0), give_back=False) if context.observed else ()
         )
-        return (*autoscalers.pause_all(context), *moves)
 
     def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
         """Each revision has at most `replicas` pods."""

@@ -8,6 +8,7 @@ The arithmetic is in `pods/pacing`. Invariant: limits come from the plan, never 
 import msgspec
 
 from controller.api import names
+from controller.api.quantity import scaled_down
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import RollingUpdate
 from controller.domain.decision import Action, PaceDeployment
@@ -22,6 +23,7 @@ from controller.domain.pods.deployment import (
 )
 from controller.domain.pods.pacing import next_rolling_limits
 from controller.domain.pods.readiness import Readiness
+from controller.domain.pods.trouble import without_room
 from controller.domain.rollout import routing
 from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.moving.abandoned import clear_abandoned, replace_abandoned
@@ -86,11 +88,13 @@ class PacedDeployment(Deployments):
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:
         """Add stable pods by surge: the Deployment's controller removes a new pod only for a stable one that became
-        available.
+        available. Where there is no room for a surge, stable pods take the places of new ones.
 
         Without the freeze, which would make the pods that carry the traffic count as unavailable.
         """
-        return (_grow_stable(context, stable.pods),) if admission_paused(context.deployment) else ()
+        if admission_paused(context.deployment):
+            return (_grow_stable(context, stable.pods),)
+        return _in_the_places_of_new_pods(context)
 
 
 def to_begin_with(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -162,6 +166,7 @@ def pace(
         max(counted.ready, current.new_pods) if enough else counted.ready,
         owners_limits(context.owners_values, context.replicas),
         give_back=give_back,
+        refused=_is_without_room(context),
     )
     ends_pause = admission_paused(context.deployment)
     if not ends_pause and rolling_limits == current:
@@ -230,3 +235,37 @@ def _grow_stable(context: ReleaseContext, stable: int) -> PaceDeployment:
         min_ready_seconds=owners.min_ready_seconds,
         progress_deadline_seconds=progress_deadline(owners),
     )
+
+
+def _in_the_places_of_new_pods(context: ReleaseContext) -> tuple[Action, ...]:
+    """As many new pods as the owner allows, and at least one, may go before a stable pod has come.
+
+    A quota that the release itself has filled, or full nodes, would refuse every surge for ever, and the new version
+    would keep its share of the traffic.
+    """
+    owners, replicas = context.owners_values, context.replicas
+    rolling = context.deployment.spec.strategy.rolling_update
+    if rolling is None or scaled_down(rolling.max_unavailable, replicas):
+        return ()
+    if not _is_without_room(context):
+        return ()
+    going = max(1, owners_limits(owners, replicas).unavailable)
+    allowed = write_rolling_limits(RollingLimits(0, going), replicas)
+    return (
+        PaceDeployment(
+            workload=context.workload_key,
+            generation=context.meta.generation,
+            max_surge=rolling.max_surge or 0,
+            max_unavailable=allowed.max_unavailable,
+            min_ready_seconds=owners.min_ready_seconds,
+            progress_deadline_seconds=progress_deadline(owners),
+        ),
+    )
+
+
+def _is_without_room(context: ReleaseContext) -> bool:
+    """Pods of the workload's template are refused, or no node takes them."""
+    revision = context.present_revision
+    sets = [rs for rs, _ in context.workload.replica_sets if rs.revision == revision]
+    refused = [condition for rs in sets for condition in rs.status.conditions]
+    return without_room(refused, context.promoted_pods)

@@ -121,7 +121,7 @@ def test_stable_pods_that_have_to_be_ready_before_the_routes_return_are_counted(
     )
     pods = tuple(make_pod(f"web-{number}", OLD) for number in range(7))
     assert waits_for(rollout, make_situation(rollout, pods=pods[:6], routes=(route,))) == (
-        "stable pods to be ready, before the routes lead all traffic to them: 6 of 10 are"
+        "7 ready pods of the old version, which then gets all traffic back: 6 are ready"
     )
     enough = make_situation(rollout, pods=pods, routes=(route,))
     assert waits_for(rollout, enough) == "the routes to be as their owners wrote them"

@@ -330,3 +330,20 @@ def test_a_background_that_has_passed_is_not_begun_again() -> None:
 def test_a_background_that_cannot_be_asked_stops_the_release_and_says_why() -> None:
     world = released(None, background=Analysis(templates=(TemplateRef("x", cluster_scope=True),)))
     assert "ClusterAnalysisTemplate x does not exist" in stalled(world).message
+
+
+@pytest.mark.parametrize("place", ["step", "background"])
+def test_a_gate_that_can_never_be_asked_is_reported_before_the_first_pod(place: str) -> None:
+    wrong = Analysis(metrics=(Metric(name="e", prometheus=PrometheusQuery(query="{{ args.x }}")),))
+    of_step, background = (wrong, None) if place == "step" else (None, wrong)
+    steps = (
+        Step(replicas="20%", traffic="20%"),
+        Step(replicas="50%", traffic="50%", analysis=of_step),
+    )
+    strategy = structs.replace(make_strategy(steps=steps), analysis=background)
+    world = make_world(make_rollout(strategy=strategy))
+    release(world)
+    world.rest()
+    gate = "the gate of step 2" if place == "step" else "the gate in the background"
+    assert stalled(world).message.startswith(f"{gate}: metric e: {{{{ args.x }}}} has no value")
+    assert sizes_of(world) == {"v1": 10}

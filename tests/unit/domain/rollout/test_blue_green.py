@@ -20,6 +20,7 @@ from controller.api.rollout import (
     StepState,
     Strategy,
 )
+from controller.domain import reasons
 from controller.domain.availability import Forbidden
 from controller.domain.decision import Decision, RestoreRoutes
 from controller.domain.observation import Observation
@@ -45,7 +46,7 @@ from tests.unit.builders import (
     with_spec,
     workload_of,
 )
-from tests.unit.domain.rollout.scenes import approve, history, pin_of
+from tests.unit.domain.rollout.scenes import approve, history, pin_of, reason_of
 from tests.unit.worlds import World
 
 PLAN = (make_step("50%", "0%"), make_step("100%", "0%"), make_step("100%", "50%"))
@@ -166,6 +167,24 @@ def over(world: World) -> None:
         assert ORIGINAL_BEHAVIOR not in found.metadata.annotations
 
 
+@pytest.mark.parametrize(("small", "large"), [(1, 20), (3, 30), (7, 8), (4, 1)])
+def test_the_stable_revision_has_its_whole_size_after_scaling(small: int, large: int) -> None:
+    steps = (make_step("10%", "10%"), make_step("100%", "100%"))
+    world = blue_green(*steps, replicas=small)
+    release(world)
+    world.rest()
+    world.people.edit(KEY, replicas=large)
+    world.rest()
+    assert sizes_of(world)["v1"] == large
+    assert sizes_of(world)["v2"] >= max(1, large // 10)
+    approve(world)
+    assert sizes_of(world) == {"v1": large, "v2": large}
+    release(world, "v1")
+    world.rest()
+    assert sizes_of(world) == {"v1": large}
+    over(world)
+
+
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_a_rollback_is_a_switch(step: int) -> None:
     world = blue_green()
@@ -227,6 +246,58 @@ def test_disabling_or_deleting_during_a_release_leaves_nothing_held(how: str) ->
 
 
 # --- autoscalers --------------------------------------------------------------------------------
+
+
+def resumed_by_another_writer(world: World) -> list[int]:
+    """Like KEDA, a writer restores its own autoscaler each time it sees it changed; the number of times."""
+    autoscaled(world)
+    own = world.cluster.autoscalers[HPA]
+    times = [0]
+
+    def write_back() -> None:
+        live = world.cluster.autoscalers[HPA]
+        if ORIGINAL_BEHAVIOR in live.metadata.annotations:
+            times[0] += 1
+            world.cluster.autoscalers.put(
+                structs.replace(own, metadata=structs.replace(own.metadata, uid=live.metadata.uid))
+            )
+
+    world.watchers.append(write_back)
+    return times
+
+
+def test_an_autoscaler_that_another_writer_resumes_is_paused_twice_and_then_reported() -> None:
+    world = blue_green()
+    times = resumed_by_another_writer(world)
+    release(world)
+    wait(world, 60)
+    assert times == [2]
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert (stalled.status, stalled.reason) == ("True", reasons.AUTOSCALER_CONTESTED)
+    assert "another writer resumed it twice within a minute" in stalled.message
+    assert sizes_of(world) == {"v1": 4}
+    wait(world, 300)
+    assert times == [4]
+
+
+def test_a_release_whose_autoscaler_is_resumed_can_be_approved_and_taken_back() -> None:
+    world = blue_green()
+    autoscaled(world)
+    release(world)
+    world.rest()
+    before = sizes_of(world)
+    resumed_by_another_writer(world)
+    wait(world, 1)
+    assert reason_of(world, "Stalled") == reasons.AUTOSCALER_CONTESTED
+    assert sizes_of(world) == before
+    world.people.approve(KEY)
+    world.run_until(lambda: ours_of(world).step == 2)
+    release(world, "v1")
+    world.run_until(lambda: status_of(world).phase == Phase.HEALTHY)
+    world.rest()
+    assert sizes_of(world) == {"v1": 4}
+    over(world)
 
 
 @pytest.mark.parametrize("behavior", [None, '{"scaleDown":{"stabilizationWindowSeconds":60}}'])

@@ -8,6 +8,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.rollout import Phase, StepState, WorkloadRef
 from controller.domain import reasons
+from controller.domain.rollout import messages
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
@@ -20,6 +21,7 @@ from tests.unit.builders import (
     make_strategy,
     make_world,
     original_name,
+    ours_of,
     release,
     revision_of,
     sizes_of,
@@ -98,6 +100,73 @@ def test_rollback_with_too_few_stable_pods_grows_them_before_the_traffic_comes_b
     assert sum(pod.ready_since is not None for pod in ready) * 3 >= 20
     world.rest()
     assert sizes_of(world) == {"v1": 10}
+
+
+@pytest.mark.parametrize(("step", "quota"), [("50%", 10), ("80%", 10), ("50%", 11)])
+def test_rollback_under_a_full_quota_puts_stable_pods_in_the_places_of_new_ones(
+    step: str, quota: int
+) -> None:
+    world = started(steps=make_steps(step))
+    world.people.forbid_pods("exceeded quota", quota)
+    fewest = history(world, lambda: sum(p.ready_since is not None for p in world.cluster.pods))
+    release(world, "v1")
+    world.rest()
+    assert weight_of(world) is None
+    assert sizes_of(world) == {"v1": 10}
+    assert status_of(world).phase == Phase.HEALTHY
+    # The owner's maxUnavailable is 25 %.
+    assert min(fewest) >= 8
+
+
+def test_rollback_under_a_full_quota_takes_one_pod_at_a_time_where_the_owner_allows_none() -> None:
+    surge_only = make_deployment(max_surge="25%", max_unavailable=0)
+    world = make_world(make_rollout(steps=make_steps("50%")), surge_only)
+    release(world)
+    world.rest()
+    world.people.forbid_pods("exceeded quota", 10)
+    fewest = history(world, lambda: sum(p.ready_since is not None for p in world.cluster.pods))
+    release(world, "v1")
+    world.run_until(lambda: weight_of(world) is None)
+    assert min(fewest) >= 9
+
+
+@pytest.mark.parametrize("traffic", [True, False])
+@pytest.mark.parametrize("quota", [11, 12])
+def test_a_quota_with_less_room_than_the_owners_surge_delays_a_release_and_does_not_stop_it(
+    quota: int, traffic: bool
+) -> None:
+    plan = make_steps("30%", "50%")
+    world = make_world(make_rollout(steps=plan, traffic=traffic), make_deployment())
+    world.people.forbid_pods("exceeded quota", quota)
+    ready = history(world, lambda: sum(p.ready_since is not None for p in world.cluster.pods))
+    release(world)
+    world.rest()
+    assert sizes_of(world) == {"v1": 7, "v2": 3}
+    approve(world)
+    assert sizes_of(world) == {"v1": 5, "v2": 5}
+    # Ready pods are never fewer than the owner's maxUnavailable allows; the first states are before any release.
+    assert min(ready) >= 8
+
+
+def test_traffic_leaves_a_version_that_was_taken_back_even_if_stable_pods_cannot_come() -> None:
+    world = started(steps=make_steps("50%"), watched=False)
+    world.people.forbid_pods("exceeded quota")
+    release(world, "v1")
+    begun = world.cluster.now
+    world.run_until(lambda: weight_of(world) is None)
+    assert 600 <= (world.cluster.now - begun).total_seconds() < 610
+
+
+def test_a_rollback_without_a_ready_stable_pod_leaves_the_traffic_with_the_new_ones() -> None:
+    world = started(steps=make_steps("50%"), watched=False)
+    world.people.fail_pods(frozenset({revision_of(world, "v1")}))
+    world.rest()
+    release(world, "v1")
+    wait(world, 700)
+    world.rest()
+    assert ours_of(world).goal == "Rollback"
+    assert [pin_of(world), pin_of(world, "web-canary")] == ["", ""]
+    assert sizes_of(world)["v2"] == 5
 
 
 def test_a_template_that_is_back_before_the_first_look_is_a_rollback() -> None:
@@ -293,6 +362,7 @@ def test_disabling_runs_to_its_end_though_the_rollout_is_enabled_again() -> None
     world.people.disable(KEY, disabled=False)
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
+    assert status_of(world).message == messages.HEALTHY
     assert sizes_of(world) == {"v2": 10}
     assert weight_of(world) is None
 

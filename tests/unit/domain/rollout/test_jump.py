@@ -160,7 +160,7 @@ def test_an_empty_jump_request_moves_nothing(nothing: int) -> None:
     world = started(steps=FOUR)
     world.people.ask_for_step(KEY, nothing)
     world.rest()
-    assert at(world)[::2] == (1, StepState.STEP_PAUSED)
+    assert at(world) == (1, 2, StepState.STEP_PAUSED)
 
 
 def test_a_jump_waits_while_the_rollout_is_paused() -> None:
@@ -238,6 +238,31 @@ def test_an_edited_plan_continues_at_the_step_with_the_same_number_of_pods(
     assert at(world)[::2] == (place, StepState.STEP_PAUSED)
     wanted = -(-int(sizes[place - 1].rstrip("%")) * 10 // 100)
     assert inner_of(world).canary_replicas == max(2, wanted)
+    assert weight_of(world) == int(sizes[place - 1].rstrip("%"))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("sizes", "place"),
+    [
+        (("5%", "10%", "30%", "50%"), 2),
+        (("10%", "10%", "50%"), 2),
+        (("10%", "50%"), 1),
+        (("10%", "10%", "20%", "50%"), 3),
+    ],
+)
+def test_a_present_step_that_asks_for_fewer_pods_begins_no_larger_step(
+    style: str, sizes: tuple[str, ...], place: int
+) -> None:
+    world = started(style, FOUR[:3])
+    approve(world)
+    if len(sizes) == 2:
+        approve(world)
+    before = inner_of(world).canary_replicas
+    replan(world, *sizes)
+    world.rest()
+    assert at(world)[::2] == (place, StepState.STEP_PAUSED)
+    assert inner_of(world).canary_replicas == before
     assert weight_of(world) == int(sizes[place - 1].rstrip("%"))
 
 
