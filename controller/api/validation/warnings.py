@@ -7,6 +7,7 @@ from controller.api.conversion import Unconvertible, converted
 from controller.api.idle import idle_fields
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
 from controller.api.names import ROLLBACK_IN_BATCH, TRAFFIC_ROUTING, V1BETA1, WORKLOAD_TYPE
+from controller.api.validation.old_pods import overloaded
 from controller.api.validation.routings import routing_entries, shares_service
 from controller.api.validation.workload import uses_extra_workload, workload_group_kind
 from controller.api.workload_kinds import KNOWN_WORKLOADS
@@ -21,6 +22,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
     found = _idle_annotation(beta)
     canary = child(spec, "strategy", "canary")
     found += _idle_steps(items(canary, "steps"))
+    found += overloaded(spec)
     found += _unknown_kind(spec)
     found += _pauses_below_zero(spec)
     found += idle_fields(spec, uses_extra_workload(spec))

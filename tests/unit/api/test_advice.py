@@ -132,3 +132,51 @@ def test_a_plan_that_nobody_follows_is_refused_before_it_is_judged() -> None:
 
 def test_an_unknown_version_gets_no_advice() -> None:
     assert advice({**beta(canary({"replicas": 1})), "apiVersion": "rollouts.kruise.io/v9"}) == ()
+
+
+MATCH = [{"headers": [{"type": "Exact", "name": "user", "value": "a"}]}]
+
+
+def loads(*steps: JsonObject, **fields: object) -> list[str]:
+    """The loads that the warnings about a plan of partition style name."""
+    found = warnings(beta(canary(*steps, trafficRoutings=[ROUTING], **fields)))
+    return [line for line in found if "times its load" in line]
+
+
+def test_a_step_that_leaves_few_old_pods_with_most_of_the_traffic_is_warned_of() -> None:
+    (line,) = loads(
+        {"replicas": "20%", "traffic": "20%"},
+        {"replicas": "80%", "traffic": "20%"},
+        {"replicas": "100%", "traffic": "100%"},
+    )
+    assert line.startswith(
+        "step 2 leaves 20 % of the old pods, and 80 % of the traffic with them: each gets 4.0 times its load; "
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "warned"),
+    [
+        ({"replicas": "50%", "matches": MATCH}, True),
+        ({"replicas": "40%", "matches": MATCH}, False),
+        ({"replicas": "60%", "traffic": "30%"}, False),
+        ({"replicas": 8, "traffic": "10%"}, False),
+        ({"replicas": "100%", "traffic": "50%"}, False),
+    ],
+)
+def test_the_warning_about_load_begins_at_twice_the_load_of_an_old_pod(
+    step: JsonObject, warned: bool
+) -> None:
+    assert bool(loads(step)) is warned
+
+
+def test_a_step_without_traffic_counts_before_the_first_that_has_some_and_not_after_it() -> None:
+    plain: JsonObject = {"replicas": "80%"}
+    routed: JsonObject = {"replicas": "80%", "traffic": "80%"}
+    assert len(loads(plain, routed)) == 1
+    assert loads(routed, {"replicas": "90%"}) == []
+
+
+def test_old_pods_that_all_stay_are_not_warned_of() -> None:
+    step: JsonObject = {"replicas": "80%", "traffic": "20%"}
+    assert loads(step, enableExtraWorkloadForCanary=True) == []
