@@ -77,3 +77,21 @@ def two_revisions_get_requests_at_most(
     pods = [pod for place in places for pod in view.behind(app.name, place)]
     served = {image_of(pod) for pod in (pods if app.virtual_service else view.endpoints(app.name))}
     return f"{sorted(served)} get requests" if len(served) > MOST_REVISIONS else None
+
+
+def enough_stable_pods_get_all_traffic(
+    app: Application, view: View, allowed: Permission
+) -> str | None:
+    """After a rollback, or when a third revision comes, all traffic goes to two thirds of the stable pods at least.
+
+    In partition style the others were replaced. This does not hold for DaemonSets: their controllers create no pod of
+    an older template.
+    """
+    returns = allowed.abandoned or allowed.image == STABLE_IMAGE
+    if app.beside or not app.virtual_service or "DaemonSet" in app.workload or not returns:
+        return None
+    places = [place for place in view.destinations(app.name) if place.weight]
+    if any(place.is_canary(app) for place in places):
+        return None
+    there, enough = len(view.endpoints(app.name)), -(-2 * allowed.least // 3)
+    return f"{there} ready pods get all traffic, {enough} at least" if there < enough else None

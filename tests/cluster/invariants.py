@@ -15,6 +15,7 @@ from localcluster.api import JsonObject
 from localcluster.history import Change, Key, Kind
 from tests.cluster.conditions import ConditionsAreTrue, behind
 from tests.cluster.crowding import (
+    enough_stable_pods_get_all_traffic,
     pods_stay_within_the_surge,
     two_revisions_get_requests_at_most,
 )
@@ -190,6 +191,7 @@ RULES: tuple[Rule, ...] = (
     there_is_one_extra_deployment_at_most,
     pods_stay_within_the_surge,
     two_revisions_get_requests_at_most,
+    enough_stable_pods_get_all_traffic,
 )
 
 

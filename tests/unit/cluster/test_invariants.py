@@ -220,6 +220,10 @@ BAD: dict[str, tuple[str, Callable[[], HistoryBuilder]]] = {
             "shop", "a", "c", "e"
         ),
     ),
+    "all traffic to the one stable pod of two": (
+        "enough_stable_pods_get_all_traffic",
+        lambda: third_revision(replace(APP, canary=False)).route(100),
+    ),
     "a subset that goes although a route without a share names it": (
         "PointedAt",
         lambda: named_subset().route(100, 0).subsets("base"),
