@@ -58,6 +58,7 @@ def judge(facts: Facts) -> tuple[Finding, ...]:
         *_elsewhere(facts),
         *_definitions(facts),
         *_configurations(facts),
+        *_untrusted(facts),
         *_namespace(facts),
         *_rights(facts),
         *_gateways(facts),
@@ -143,6 +144,31 @@ def _configurations(facts: Facts) -> Iterator[Finding]:
                 f"{one.kind} {one.name} was written by OpenKruise Rollouts",
                 "none, where its controller is scaled to 0: the manifests replace the entries",
             )
+
+
+def _untrusted(facts: Facts) -> Iterator[Finding]:
+    for one in facts.configurations:
+        if one.untrusted:
+            yield _problem(
+                f"{one.kind} {one.name} has no caBundle in {len(one.untrusted)} of its entries "
+                f"({', '.join(one.untrusted)}): the API server refuses every change that they select",
+                _wait_for_the_controller(facts),
+            )
+    for definition in facts.definitions:
+        if definition.untrusted:
+            yield _problem(
+                f"CustomResourceDefinition {definition.name} has no caBundle for its conversion: the API server cannot "
+                "read its objects in another version than the stored one",
+                _wait_for_the_controller(facts),
+            )
+
+
+def _wait_for_the_controller(facts: Facts) -> str:
+    return (
+        "the controller writes it when it starts: kubectl rollout status "
+        f"deployment/{CONTROLLER_ACCOUNT} -n {facts.namespace}; if it is ready and the caBundle stays empty, "
+        "something empties it again and again: look at the object's managedFields"
+    )
 
 
 def _namespace(facts: Facts) -> Iterator[Finding]:
