@@ -17,6 +17,8 @@ class Definition(msgspec.Struct, frozen=True):
     served: frozenset[str]
     owner: str = ""
     """Another manager of it, such as `Helm release kruise/rollouts`; empty if there is none."""
+    leaving: bool = False
+    """It is being deleted, with every object of its kind."""
     untrusted: bool = False
     """Its conversion is a webhook without a `caBundle`, so the API server cannot convert."""
 

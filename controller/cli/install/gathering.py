@@ -212,6 +212,7 @@ class _Looked:
                     next((one.name for one in versions if one.storage), ""),
                     frozenset(one.name for one in versions if one.served),
                     _helm_release(found.metadata.annotations),
+                    found.metadata.deleting,
                     converter is not None and not converter.client_config.ca_bundle,
                 )
 

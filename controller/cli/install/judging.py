@@ -129,6 +129,14 @@ def _definitions(facts: Facts) -> Iterator[Finding]:
                 f"CustomResourceDefinition {one.name} stores {one.storage}",
                 f"none: the CRD of deploy/crds stores {wanted}, and reads what is there by conversion",
             )
+        if one.leaving:
+            yield _problem(
+                f"CustomResourceDefinition {one.name} is being deleted, with every object of its kind; what is applied "
+                "to it now is lost",
+                f"wait (kubectl wait --for=delete crd/{one.name}), then apply deploy/crds. A controller that runs "
+                "restores routes, Services and workloads of its Rollouts first; if none runs, start one, or see 'When "
+                "a Rollout cannot be deleted' in docs/operations.md",
+            )
         if one.owner:
             yield _problem(
                 f"CustomResourceDefinition {one.name} belongs to {one.owner}, which would overwrite ours",

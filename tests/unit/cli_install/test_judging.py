@@ -58,6 +58,11 @@ PROBLEMS = {
         "MutatingWebhookConfiguration m has no caBundle in 2 of its entries (a, b)",
         "kubectl rollout status deployment/kruise-rollout-controller-manager -n kruise-rollout",
     ),
+    "a definition that is being deleted": (
+        facts(definitions=(Definition(ROLLOUTS, "v1beta1", frozenset(), leaving=True),)),
+        f"CustomResourceDefinition {ROLLOUTS} is being deleted",
+        f"kubectl wait --for=delete crd/{ROLLOUTS}",
+    ),
     "a conversion that the API server does not trust": (
         facts(definitions=(Definition(ROLLOUTS, "v1beta1", frozenset(), untrusted=True),)),
         f"CustomResourceDefinition {ROLLOUTS} has no caBundle for its conversion",
