@@ -59,7 +59,7 @@ class Drift(Value, frozen=True):
     put_back: str = ""
     """The changes that are reverted, in words; empty if there are none."""
     reason: str = reasons.ROUTE_PUT_BACK
-    """The reason that the condition has then; empty if it stays as it is, because this belongs to the put-back before."""
+    """The reason that the condition has then; empty if it stays as it is: this belongs to the put-back before."""
 
 
 def drift_among(routes: tuple[RouteSeen, ...], namespace: str, now: datetime) -> Drift:
