@@ -37,8 +37,8 @@ HEALINGS = 12
 HEALING_TIME = timedelta(minutes=5)
 
 _RIVAL = (
-    "somebody else changes the webhook configurations or the certificates again and again: they are corrected when five "
-    "minutes are over; look at their managedFields, and for a second installation (moonshift install --check)"
+    "somebody else changes the webhook configurations or the certificates again and again: they are corrected when "
+    "five minutes are over; look at their managedFields, and for a second installation (moonshift install --check)"
 )
 
 log = logging.getLogger(__name__)
