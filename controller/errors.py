@@ -99,7 +99,12 @@ class ServerFault(ApiError):
 
 
 class WebhookFailed(ServerFault):
-    """500: an admission webhook with failure policy Fail gave no answer; the write was certainly not made."""
+    """500: an admission webhook with failure policy Fail gave no answer; the write was certainly not made.
+
+    The message of the API server names the webhook only; `request` says what was asked for.
+    """
+
+    request: str = ""
 
 
 class Unreachable(MoonshiftError):

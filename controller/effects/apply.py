@@ -47,9 +47,12 @@ RETRY_REFUSED = 30.0
 
 def of_refused(refused: Forbidden | Invalid | WebhookFailed) -> Refusal:
     """The API server's refusal in its own words, and the missing right if there is one."""
+    message = with_remedy(refused.message)
+    if isinstance(refused, WebhookFailed):
+        message = f"{refused.request}: {message}"
     return Refusal(
         reason=type(refused).__name__,
-        message=with_remedy(refused.message),
+        message=message,
         retry_after=RETRY_REFUSED,
         right=refused.right if isinstance(refused, Forbidden) else None,
     )

@@ -271,8 +271,9 @@ async def test_a_webhook_without_an_answer_is_no_other_fault_of_the_server() -> 
     message = 'Internal error occurred: failed calling webhook "v.example.dev": connection refused'
     server = FaultyServer(others=[answering(500, status(500, "InternalError", message))])
     async with server.running(), connected(server) as client:
-        with pytest.raises(WebhookFailed, match="connection refused"):
-            await client.create(PODS, "shop", b"{}")
+        with pytest.raises(WebhookFailed, match="connection refused") as caught:
+            await client.merge_patch(PODS, "shop", "a", {})
+    assert caught.value.request == "patch pods shop/a"
 
 
 @virtual_time
