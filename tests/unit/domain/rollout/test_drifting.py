@@ -251,3 +251,28 @@ def test_a_repeated_put_back_of_a_replaced_object_has_its_own_time() -> None:
     later = decided(world, replaced(world, drifted(world, reasons.ROUTE_REPLACED, 540)))
     assert condition_of(later, DRIFTED)[:2] == first[:2]
     assert condition_of(later, DRIFTED)[2] != first[2]
+
+
+def test_a_writer_that_replaces_the_object_every_ten_seconds_is_left_alone_after_two_put_backs() -> (
+    None
+):
+    world = started()
+    led = [route.plan for route in world.routes]
+    said = []
+    for _ in range(4):
+        world.cluster.now += timedelta(seconds=10)
+        world.replace_routes()
+        for _ in range(3):
+            world.pass_over(KEY)
+        said.append((reason_of(world, DRIFTED), [route.plan for route in world.routes] == led))
+    assert said == [
+        (reasons.ROUTE_REPLACED, True),
+        (reasons.ROUTE_REPLACED_AGAIN, True),
+        (reasons.ROUTE_HELD, False),
+        (reasons.ROUTE_HELD, False),
+    ]
+    left = world.cluster.now
+    world.rest()
+    assert [route.plan for route in world.routes] == led
+    assert world.cluster.now >= left + RETRY_AFTER_FIGHT - timedelta(seconds=20)
+    assert reason_of(world, DRIFTED) == reasons.ROUTE_REPLACED_AGAIN
