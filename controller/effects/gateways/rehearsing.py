@@ -55,12 +55,16 @@ class Rehearsal:
 
     async def _send(self, write: Rehearsed, plan: RoutePlan) -> Refusal | NotYet | None:
         """The companion objects first, as they are written."""
+        reference = write.target.reference
         for kind, body in write.companions:
             subject = f"{kind.kind} {plan.namespace}/{kind.name}"
             made = self._objects.create(kind, plan.namespace, body, dry_run=True)
-            if answer := await self._answer(made, subject, plan):
+            try:
+                answer = await self._answer(made, subject, plan)
+            except AlreadyExists:
+                return refusals.somebody_elses(subject, f"{reference}")
+            if answer is not None:
                 return answer
-        reference = write.target.reference
         put = self._objects.replace(reference, plan.namespace, write.body, dry_run=True)
         return await self._answer(put, write.target.subject, plan)
 
@@ -69,8 +73,6 @@ class Rehearsal:
     ) -> Refusal | NotYet | None:
         try:
             await sent
-        except AlreadyExists:
-            return None  # the real write says whose it is
         except (NotFound, Forbidden, Invalid, Conflict, WebhookFailed) as failure:
             if _is_no_answer(failure, plan):
                 return None

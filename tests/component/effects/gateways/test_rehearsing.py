@@ -133,6 +133,16 @@ async def test_a_companion_object_is_rehearsed_before_the_object_beside_it() -> 
     assert refusal.object == "Ingress demo/web-canary"
 
 
+async def test_an_object_of_somebody_else_with_the_name_of_a_companion_is_named_before_a_pod() -> (
+    None
+):
+    scene = Scene()
+    scene.server.put("Ingress", "web-canary", {"rules": []})
+    refusal = await scene.routes.rehearse(plan(REFS, uid=UID))
+    assert isinstance(refusal, Refusal)
+    assert (refusal.reason, refusal.object) == ("ObjectNotOurs", "Ingress demo/web-canary")
+
+
 async def test_a_companion_object_that_exists_is_not_made_again_by_a_rehearsal() -> None:
     scene = Scene()
     await scene.ensure()
