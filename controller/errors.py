@@ -14,6 +14,7 @@ never raised, it is returned as a condition. Foreign exceptions are mapped onto 
     │   ├── Invalid              400 or 422: the request itself is wrong
     │   ├── Throttled            429, with the wait the server asked for
     │   └── ServerFault          5xx
+    │       └── WebhookFailed    500: an admission webhook gave no answer, and nothing was written
     ├── Unreachable              no answer: refused, reset, timed out
     ├── Postponed                not yet; come back after a delay, for this reason
     ├── WorkerUnavailable        the script worker gave no answer about a script
@@ -95,6 +96,15 @@ class Throttled(ApiError):
 
 class ServerFault(ApiError):
     """5xx: whether the request took effect is unknown."""
+
+
+class WebhookFailed(ServerFault):
+    """500: an admission webhook with failure policy Fail gave no answer; the write was certainly not made.
+
+    The message of the API server names the webhook only; `request` says what was asked for.
+    """
+
+    request: str = ""
 
 
 class Unreachable(MoonshiftError):

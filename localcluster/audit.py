@@ -46,8 +46,9 @@ class AuditRecord(msgspec.Struct, frozen=True):
 
     @property
     def is_write(self) -> bool:
-        """Whether the request changes something: a review is created, and changes nothing."""
-        return self.verb in WRITES and self.api_group not in QUESTIONS
+        """Whether the request changes something: a review is created, and changes nothing; nor does a dry run."""
+        asks = self.api_group in QUESTIONS or "dryRun=" in self.uri
+        return self.verb in WRITES and not asks
 
     def request(self) -> Any:
         """Return the decoded body of the request, None if it was not recorded."""

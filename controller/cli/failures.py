@@ -66,6 +66,12 @@ _DENIED = re.compile(
 
 _UNHEARD = re.compile(r'failed calling webhook "(?P<webhook>[^"]+)": (?P<why>.*)', re.DOTALL)
 """An admission webhook with failure policy Fail did not answer: the write was not made."""
+_OUR_NAMES = (".kb.io", ".moonshift.dev")
+_OURS = "look whether the controller runs (kubectl -n kruise-rollout get pods) and whether the API server reaches it"
+_SOMEBODY_ELSES = (
+    "it is not Moonshift's: look whose it is (kubectl get validatingwebhookconfigurations,"
+    "mutatingwebhookconfigurations) and whether its pods run"
+)
 
 
 def explain(error: MoonshiftError) -> str:
@@ -106,8 +112,7 @@ def _server_fault(message: str, status: int) -> str:
         )
     return (
         f"refused, nothing was changed: the webhook {unheard['webhook']} gave no answer ({unheard['why']}); "
-        "look whether the controller runs (kubectl -n kruise-rollout get pods) and whether the API server "
-        "reaches it"
+        f"{_OURS if unheard['webhook'].endswith(_OUR_NAMES) else _SOMEBODY_ELSES}"
     )
 
 

@@ -16,7 +16,15 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from controller.api.names import FIELD_MANAGER
-from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right, Unreachable
+from controller.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Right,
+    Unreachable,
+    WebhookFailed,
+)
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
 from controller.kube.credentials import Source, choose_source
 from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, SUBJECT_REVIEWS, Resource
@@ -445,17 +453,19 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete
 async def _naming_the_right(
     method: str, resource: Resource, namespace: str | None, path: str
 ) -> AsyncIterator[None]:
-    """A refusal for a right says which one was asked for."""
+    """A refusal says which right, or which write, was asked for."""
     try:
         yield
-    except Forbidden as refused:
+    except (Forbidden, WebhookFailed) as refused:
         _, _, rest = path.partition("/")
         name, _, subresource = rest.partition("/")
         verb = _VERBS.get(method) or ("get" if name else "list")
         place = namespace if namespace and resource.namespaced else ""
-        refused.right = Right(
-            verb, resource.group, resource.plural, subresource, place, unquote(name)
-        )
+        right = Right(verb, resource.group, resource.plural, subresource, place, unquote(name))
+        if isinstance(refused, Forbidden):
+            refused.right = right
+        else:
+            refused.request = f"{verb} {resource.name} {place}/{right.name}".rstrip("/ ")
         raise
 
 

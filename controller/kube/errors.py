@@ -18,8 +18,11 @@ from controller.errors import (
     ServerFault,
     Throttled,
     Unauthorized,
+    WebhookFailed,
 )
 
+_NO_ANSWER = "failed calling webhook"
+"""Words of the API server if a webhook that it must ask before a write gave no answer."""
 _LONGEST_BODY = 1024
 
 _BY_CODE: dict[int, type[ApiError]] = {
@@ -69,6 +72,8 @@ def error_from_status(status: Status, code: int = 0, retry_after: str = "") -> A
         return AlreadyExists(message, status=code, reason=status.reason)
     if (kind := _BY_CODE.get(code)) is not None:
         return kind(message, status=code, reason=status.reason)
+    if code == 500 and _NO_ANSWER in message:
+        return WebhookFailed(message, status=code, reason=status.reason)
     # a redirect is never followed: an API server sends none
     kind = Invalid if 400 <= code < 500 else ServerFault
     return kind(message, status=code, reason=status.reason)

@@ -13,7 +13,7 @@ from controller.domain.availability import Unavailable
 from controller.kube.kind_watch import Kind, RawObject, with_its_kind
 from controller.kube.resources import Resource
 from controller.kube.served import Discovery, served
-from controller.kube.verbs import Creates, Gets, JsonPatches, Replaces
+from controller.kube.verbs import Gets, JsonPatches
 from controller.kube.watch import read_page
 
 
@@ -28,8 +28,16 @@ class Lists(Protocol):
     ) -> AsyncGenerator[bytes, None]: ...
 
 
-class Verbs(Lists, Discovery, Gets, Creates, Replaces, JsonPatches, Protocol):
+class Verbs(Lists, Discovery, Gets, JsonPatches, Protocol):
     """The methods of the API client that are used here."""
+
+    async def create(
+        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes: ...
+
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes: ...
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str | None = None
@@ -79,9 +87,11 @@ class GatewayReads:
             return bytes(found.raw)
         return await self._client.get(resource, namespace, name)
 
-    async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
         """PUT."""
-        return await self._client.replace(resource, namespace, name, body)
+        return await self._client.replace(resource, namespace, name, body, dry_run=dry_run)
 
     async def json_patch(
         self,
@@ -93,9 +103,11 @@ class GatewayReads:
         """JSON patch; Conflict when a test in it does not hold."""
         return await self._client.json_patch(resource, namespace, name, operations)
 
-    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
+    async def create(
+        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
         """POST."""
-        return await self._client.create(resource, namespace, body)
+        return await self._client.create(resource, namespace, body, dry_run=dry_run)
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
         """DELETE of the object with this UID."""

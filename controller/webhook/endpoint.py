@@ -36,6 +36,11 @@ SOONEST = timedelta(seconds=5)
 HEALINGS = 12
 HEALING_TIME = timedelta(minutes=5)
 
+_RIVAL = (
+    "somebody else changes the webhook configurations or the certificates again and again: they are corrected when "
+    "five minutes are over; look at their managedFields, and for a second installation (moonshift install --check)"
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -82,8 +87,8 @@ class Endpoint:
         return self._trouble
 
     def note(self) -> str | None:
-        """How the served certificate differs from the requested one; None if it does not differ."""
-        return self._keeper.note
+        """How the served certificate, or its publication, differs from the requested one; None if neither differs."""
+        return self._keeper.note or (_RIVAL if self._owed else None)
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -102,7 +107,7 @@ class Endpoint:
             while True:
                 changed = await self._changed_within(self._patience(ready))
                 if (changed or self._owed) and not self._may_heal():
-                    self._owed = True
+                    self._set_owed()
                     await self._let_pass()
                     continue
                 self._owed = False
@@ -173,6 +178,11 @@ class Endpoint:
                 # Webhooks work without a CRD: refusing every change because one is missing would help nobody.
                 self._trouble = None
             return not missing
+
+    def _set_owed(self) -> None:
+        if not self._owed:
+            log.warning("not published again", extra={"error": _RIVAL})
+        self._owed = True
 
     def _set_problem(self, problem: str) -> None:
         if problem != self._trouble:

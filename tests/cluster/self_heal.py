@@ -26,10 +26,10 @@ IGNORED = {(one.group, one.kind): one for one in ignored()}
 NOTHING: Mapping[tuple[str, str], Ignored] = {}
 """The rules of somebody who has not installed the file."""
 TRACKED_BY = {
-    "labels": {"app.kubernetes.io/instance": "shop"},
+    "labels": {"app.kubernetes.io/instance": "shop", "applyset.kubernetes.io/part-of": "shop"},
     "annotations": {"argocd.argoproj.io/tracking-id": "shop:/"},
 }
-"""How Argo CD knows what it has applied: both ways at once."""
+"""How Argo CD (both ways at once) and kubectl with pruning know what they have applied."""
 
 
 class Repair(NamedTuple):

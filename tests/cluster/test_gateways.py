@@ -79,6 +79,19 @@ async def shares(story: Story, wanted: object, *kinds: Kind) -> None:
         )
 
 
+async def unmarked(story: Story) -> None:
+    """Wait until no gateway object has our annotations: they are removed by the write after the content."""
+    places = [story.key(kind) for kind in LED]
+    ours = {names.ORIGINAL_SPEC, names.ROUTE_STATE}
+    await story.recorder.until_state(
+        lambda state: (
+            not any(
+                ours & {*(state[place]["metadata"].get("annotations") or {})} for place in places
+            )
+        )
+    )
+
+
 async def begin(
     product: Product, world: Recorder, namespace: str, app: Application = SHOP
 ) -> Story:
@@ -407,6 +420,7 @@ async def test_routes_come_back_when_workload_service_and_script_are_gone(
         await story.client.delete(path_of(story.key(SERVICES)))
         await story.client.delete(path_of(story.key(DEPLOYMENTS)), propagationPolicy="Background")
         await shares(story, None)
+        await unmarked(story)
         assert {kind: await spec_of(story, kind) for kind in LED} == before
     finally:
         kept["metadata"] = {key: kept["metadata"][key] for key in ("name", "namespace")}

@@ -64,8 +64,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.apply",
         (
             "a missing right ends the pass",
-            "        except (Forbidden, Invalid) as refused:\n            return of_refused(refused)",
-            "        except Invalid as refused:\n            return of_refused(refused)",
+            "        except (Forbidden, Invalid, WebhookFailed) as refused:\n            return of_refused(refused)",
+            "        except (Invalid, WebhookFailed) as refused:\n            return of_refused(refused)",
             "component/effects/test_refused_rights.py::test_a_write_that_is_forbidden_refuses_its_action_and_not_the_pass",
         ),
     ),
@@ -82,6 +82,15 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "    if present.metadata.labels.get(names.ROLLOUT_UID) != action.rollout.uid:\n",
             "    if not present.metadata.labels:\n",
             "component/effects/test_configs.py::test_an_object_that_only_has_a_copys_name_is_kept_and_named",
+        ),
+    ),
+    *named(
+        "controller.effects.gateways.rehearsing",
+        (
+            "an answer that depends on the missing canary Service refuses the release",
+            "    return _DENIED in words and any(",
+            "    return _DENIED not in words and any(",
+            "component/effects/gateways/test_rehearsing.py::test_a_dry_run_that_cannot_answer_stops_no_release",
         ),
     ),
     *named(

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from controller.api.jsontree import JsonObject, changed, child
+from controller.api.jsontree import JsonObject, changed, child, text
 from controller.api.meta import Key
+from controller.api.names import ORIGINAL_SPEC
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import RoutePresent
@@ -122,6 +123,20 @@ class World(SimulatedCluster):
                 (resource.group, resource.plural),
                 Key(namespace, name),
                 changed(found, ("spec", "plan", "canaryWeight"), 99.5),
+            )
+
+    def replace_routes(self) -> None:
+        """Somebody replaces every gateway object in use by its owner's manifest: our content and record are lost."""
+        for namespace, kind, name in self._routes:
+            found = self.raw_route(namespace, kind, name)
+            original = text(found or {}, "metadata", "annotations", ORIGINAL_SPEC)
+            if not original:
+                continue
+            bare = changed(found or {}, ("metadata", "annotations"), None)
+            spec = msgspec.json.decode(original)["spec"]
+            resource = resource_of_kind(API_VERSIONS[kind], kind)
+            self.cluster.server.storage.put(
+                (resource.group, resource.plural), Key(namespace, name), {**bare, "spec": spec}
             )
 
     def route(self, namespace: str, reference: Reference) -> Route | None:

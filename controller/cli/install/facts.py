@@ -17,6 +17,10 @@ class Definition(msgspec.Struct, frozen=True):
     served: frozenset[str]
     owner: str = ""
     """Another manager of it, such as `Helm release kruise/rollouts`; empty if there is none."""
+    leaving: bool = False
+    """It is being deleted, with every object of its kind."""
+    untrusted: bool = False
+    """Its conversion is a webhook without a `caBundle`, so the API server cannot convert."""
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -26,6 +30,8 @@ class Configuration(msgspec.Struct, frozen=True):
     name: str
     original: bool
     """The original's controller wrote it."""
+    untrusted: tuple[str, ...] = ()
+    """Its entries without a `caBundle`: the API server trusts no answer to them."""
 
 
 class Runner(msgspec.Struct, frozen=True):

@@ -110,7 +110,13 @@ class _Named(msgspec.Struct, frozen=True):
     name: str = ""
 
 
+class _ClientConfig(msgspec.Struct, frozen=True, rename="camel"):
+    ca_bundle: str | None = msgspec.field(name="caBundle", default=None)
+
+
 class _Webhook(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    client_config: _ClientConfig = _ClientConfig()
     match_conditions: tuple[_Named, ...] = ()
 
 
@@ -125,8 +131,17 @@ class _Version(msgspec.Struct, frozen=True):
     storage: bool = False
 
 
+class _ConversionWebhook(msgspec.Struct, frozen=True, rename="camel"):
+    client_config: _ClientConfig = _ClientConfig()
+
+
+class _Conversion(msgspec.Struct, frozen=True):
+    webhook: _ConversionWebhook | None = None
+
+
 class _DefinitionSpec(msgspec.Struct, frozen=True):
     versions: tuple[_Version, ...] = ()
+    conversion: _Conversion = _Conversion()
 
 
 class _Definition(msgspec.Struct, frozen=True):
@@ -191,12 +206,14 @@ class _Looked:
             raw = await self._read(CRDS, "", name)
             if raw is not None:
                 found = msgspec.json.decode(raw, type=_Definition)
-                versions = found.spec.versions
+                versions, converter = found.spec.versions, found.spec.conversion.webhook
                 yield Definition(
                     name,
                     next((one.name for one in versions if one.storage), ""),
                     frozenset(one.name for one in versions if one.served),
                     _helm_release(found.metadata.annotations),
+                    found.metadata.deleting,
+                    converter is not None and not converter.client_config.ca_bundle,
                 )
 
     async def configurations(self) -> AsyncIterator[Configuration]:
@@ -210,7 +227,8 @@ class _Looked:
                 found = msgspec.json.decode(raw, type=_Hooks)
                 conditions = {one.name for hook in found.webhooks for one in hook.match_conditions}
                 original = TEMPLATE in found.metadata.annotations or CONDITION not in conditions
-                yield Configuration(resource.kind, name, original)
+                untrusted = tuple(h.name for h in found.webhooks if not h.client_config.ca_bundle)
+                yield Configuration(resource.kind, name, original, untrusted)
 
     async def runners(self) -> AsyncIterator[Runner]:
         """Deployments of others that run as the controller's account."""

@@ -58,6 +58,7 @@ def judge(facts: Facts) -> tuple[Finding, ...]:
         *_elsewhere(facts),
         *_definitions(facts),
         *_configurations(facts),
+        *_untrusted(facts),
         *_namespace(facts),
         *_rights(facts),
         *_gateways(facts),
@@ -128,6 +129,14 @@ def _definitions(facts: Facts) -> Iterator[Finding]:
                 f"CustomResourceDefinition {one.name} stores {one.storage}",
                 f"none: the CRD of deploy/crds stores {wanted}, and reads what is there by conversion",
             )
+        if one.leaving:
+            yield _problem(
+                f"CustomResourceDefinition {one.name} is being deleted, with every object of its kind; what is applied "
+                "to it now is lost",
+                f"wait (kubectl wait --for=delete crd/{one.name}), then apply deploy/crds. A controller that runs "
+                "restores routes, Services and workloads of its Rollouts first; if none runs, start one, or see 'When "
+                "a Rollout cannot be deleted' in docs/operations.md",
+            )
         if one.owner:
             yield _problem(
                 f"CustomResourceDefinition {one.name} belongs to {one.owner}, which would overwrite ours",
@@ -143,6 +152,31 @@ def _configurations(facts: Facts) -> Iterator[Finding]:
                 f"{one.kind} {one.name} was written by OpenKruise Rollouts",
                 "none, where its controller is scaled to 0: the manifests replace the entries",
             )
+
+
+def _untrusted(facts: Facts) -> Iterator[Finding]:
+    for one in facts.configurations:
+        if one.untrusted:
+            yield _problem(
+                f"{one.kind} {one.name} has no caBundle in {len(one.untrusted)} of its entries "
+                f"({', '.join(one.untrusted)}): the API server refuses every change that they select",
+                _wait_for_the_controller(facts),
+            )
+    for definition in facts.definitions:
+        if definition.untrusted:
+            yield _problem(
+                f"CustomResourceDefinition {definition.name} has no caBundle for its conversion: the API server cannot "
+                "read its objects in another version than the stored one",
+                _wait_for_the_controller(facts),
+            )
+
+
+def _wait_for_the_controller(facts: Facts) -> str:
+    return (
+        "the controller writes it when it starts: kubectl rollout status "
+        f"deployment/{CONTROLLER_ACCOUNT} -n {facts.namespace}; if it is ready and the caBundle stays empty, "
+        "something empties it again and again: look at the object's managedFields"
+    )
 
 
 def _namespace(facts: Facts) -> Iterator[Finding]:

@@ -19,6 +19,8 @@ TABLE: dict[str, Answer] = {
     availability.Forbidden.reason: of_objects.forbidden,
     availability.NotServed.reason: of_objects.not_served,
     "ServiceAccountForbidden": of_objects.account,
+    "Invalid": of_objects.forbidden,
+    "WebhookFailed": of_objects.webhook,
     reasons.SERVICE_NOT_FOUND: of_objects.missing,
     reasons.GATEWAY_OBJECT_NOT_FOUND: of_objects.missing,
     reasons.WORKLOAD_NOT_FOUND: of_objects.missing,

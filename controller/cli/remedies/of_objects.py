@@ -56,6 +56,15 @@ def forbidden(case: Case) -> tuple[Remedy, ...]:
     )
 
 
+def webhook(case: Case) -> tuple[Remedy, ...]:
+    """A webhook that is asked before a write gave no answer."""
+    kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
+    return (
+        Remedy(f"kubectl get {kinds} -o wide", "whose webhook it is: see that its pods run"),
+        *case.back(),
+    )
+
+
 def not_served(case: Case) -> tuple[Remedy, ...]:
     """The cluster does not know a kind."""
     group = mentions.group(case.message)

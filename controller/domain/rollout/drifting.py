@@ -8,9 +8,10 @@ from datetime import datetime
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout import routing
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition, with_condition
-from controller.domain.traffic.drift.policy import Drift, drift_among
+from controller.domain.traffic.drift.policy import Drift, drift_among, replaced_among
 
 DRIFTED = "Drifted"
 """Condition: True while the release is stopped because of a change, False with the reason once the change was
@@ -18,9 +19,17 @@ reverted.
 """
 
 
-def drift_of(context: ReleaseContext) -> Drift:
-    """The drift of the objects that the release uses."""
-    return drift_among(context.seen.routes, context.namespace, context.now)
+def drift_of(context: ReleaseContext, status: RolloutStatus, index: int) -> Drift:
+    """The drift of the objects that the release uses in this step."""
+    found = drift_among(context.seen.routes, context.namespace, context.now)
+    if found.held is not None or found.put_back:
+        return found
+    before = context.seen.rollout.status
+    last, routed = condition(before, DRIFTED), moonshift_status(before).route_plan
+    was_held = last is not None and last.status == "True"
+    if not was_held and routed != routing.wanted_plan(context, status, index).identity:
+        return found  # the step's routes were not written yet
+    return replaced_among(context.seen.routes, context.namespace, last, context.now)
 
 
 def noted(
@@ -32,8 +41,13 @@ def noted(
         return held, ()
     if drift.put_back:
         text = f"{drift.put_back}; it is put back"
-        reverted = with_condition(status, DRIFTED, "False", reasons.ROUTE_PUT_BACK, text, now)
-        return reverted, (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
+        note = Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING)
+        if not drift.reason:
+            return status, (note,)
+        # The time of a put-back of a replaced object has to be known: it is part of the words.
+        said = text if drift.reason == reasons.ROUTE_PUT_BACK else f"{text} ({now:%H:%M:%S} UTC)"
+        reverted = with_condition(status, DRIFTED, "False", drift.reason, said, now)
+        return reverted, (note,)
     before = condition(status, DRIFTED)
     if before is not None and before.status == "True":
         text = "the gateway objects have the release's content"

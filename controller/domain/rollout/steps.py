@@ -166,7 +166,7 @@ def _route(context: ReleaseContext, status: RolloutStatus) -> Transition:
         waiting = _services_ready(context, status)
         if waiting is not None:
             return waiting
-        drift = drift_of(context)
+        drift = drift_of(context, status, index)
         status, notes = noted(status, drift, context.now)
         if drift.held is not None:
             return Stop(status, wake_at=drift.wake_at, problem=drift.held)
@@ -249,7 +249,7 @@ def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:
 
 def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
     """The same stop, with repairs of the routes; or without them if another writer changed the routes again."""
-    drift = drift_of(context)
+    drift = drift_of(context, transition.status, index)
     status, notes = noted(transition.status, drift, context.now)
     if drift.held is not None:
         times = [time for time in (transition.wake_at, drift.wake_at) if time is not None]

@@ -32,13 +32,15 @@ MAX_REMEMBERED = 10_000
 
 
 class Tried:
-    """Which scripts gave one answer to one question, for which objects; kept for the process, not for a pass.
+    """Which scripts gave one answer to one question, for which objects, and which answers passed a dry run; kept for
+    the process, not for a pass.
 
     By the Rollout, or TrafficRouting, that the objects follow: it is forgotten with it.
     """
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[bytes, ...]] = {}
+        self._accepted: dict[Key, dict[str, bytes]] = {}
 
     def of(self, owner: Key) -> "TriedOf":
         """The scripts of one owner."""
@@ -54,9 +56,16 @@ class Tried:
             self._known.clear()
         self._known[owner] = (*self._known.get(owner, ()), trial)
 
+    def accepted(self, owner: Key) -> dict[str, bytes]:
+        """The last content of each of the owner's objects that a dry run accepted, as a digest."""
+        if owner not in self._accepted and len(self._accepted) >= MAX_REMEMBERED:
+            self._accepted.clear()
+        return self._accepted.setdefault(owner, {})
+
     def forget(self, owner: Key) -> None:
         """The owner is gone."""
         self._known.pop(owner, None)
+        self._accepted.pop(owner, None)
 
 
 class TriedOf(NamedTuple):
@@ -72,6 +81,14 @@ class TriedOf(NamedTuple):
     def add(self, script: str, subject: str) -> None:
         """The script, by its hash, was tried for this object."""
         self.tried.add(self.owner, _trial(script, subject))
+
+    def accepted(self, subject: str, trial: bytes) -> bool:
+        """The API server accepted this content of the object in a dry run."""
+        return self.tried.accepted(self.owner).get(subject) == trial
+
+    def accept(self, subject: str, trial: bytes) -> None:
+        """The API server accepted it now."""
+        self.tried.accepted(self.owner)[subject] = trial
 
 
 def _trial(script: str, subject: str) -> bytes:

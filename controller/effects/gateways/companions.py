@@ -23,7 +23,7 @@ from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.tree import Tree
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import CompanionObjects, GatewayObjects
-from controller.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
+from controller.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, WebhookFailed
 
 LEAVING = 1.0
 """Seconds to wait while an object of the same name is still being deleted."""
@@ -86,6 +86,22 @@ class Companions:
                 return outcome
         return Done()
 
+    def absent(
+        self,
+        wanted: Iterable[Tree],
+        present: tuple[CompanionObject, ...],
+        plan: RoutePlan,
+        reference: Reference,
+    ) -> tuple[tuple[Reference, bytes], ...]:
+        """The wanted objects that do not exist yet, each with its body."""
+        known = {item.identity for item in present}
+        kinds = ((_as(reference, manifest), manifest) for manifest in wanted)
+        return tuple(
+            (kind, _body(manifest, None, plan, reference))
+            for kind, manifest in kinds
+            if f"{kind.kind}/{kind.name}" not in known
+        )
+
     async def _put(
         self,
         kind: Reference,
@@ -95,13 +111,7 @@ class Companions:
         reference: Reference,
     ) -> Outcome:
         subject = f"{kind.kind} {plan.namespace}/{kind.name}"
-        body = companion_body(
-            manifest,
-            companion,
-            rollout=plan.rollout,
-            uid=plan.rollout_uid,
-            beside=place_of(reference),
-        )
+        body = _body(manifest, companion, plan, reference)
         try:
             if companion is None:
                 await self._objects.create(kind, plan.namespace, body)
@@ -111,7 +121,7 @@ class Companions:
             return refusals.somebody_elses(subject, f"{reference}")
         except (NotFound, Conflict):
             return NotYet(f"{subject} was changed at the same time", refusals.CONFLICT)
-        except (Forbidden, Invalid) as failure:
+        except (Forbidden, Invalid, WebhookFailed) as failure:
             return refusals.of_write(failure, subject)
         return Done(wrote=True)
 
@@ -134,9 +144,23 @@ class Companions:
                 return NotYet(
                     f"{companion.identity} was made again at the same time", refusals.CONFLICT
                 )
-            except Forbidden as failure:
-                return refusals.forbidden(failure, f"{companion.kind} {namespace}/{companion.name}")
+            except (Forbidden, Invalid, WebhookFailed) as failure:
+                subject = f"{companion.kind} {namespace}/{companion.name}"
+                return refusals.of_write(failure, subject)
         return Done()
+
+
+def _body(
+    manifest: Tree, companion: CompanionObject | None, plan: RoutePlan, reference: Reference
+) -> bytes:
+    """The object to write, with our marks."""
+    return companion_body(
+        manifest,
+        companion,
+        rollout=plan.rollout,
+        uid=plan.rollout_uid,
+        beside=place_of(reference),
+    )
 
 
 def _as(reference: Reference, manifest: Tree) -> Reference:

@@ -37,7 +37,9 @@ class GatewayObjects(Protocol):
         """The present object. Raises NotFound, Forbidden …"""
         ...
 
-    async def replace(self, reference: Reference, namespace: str, body: bytes) -> bytes:
+    async def replace(
+        self, reference: Reference, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
         """PUT; the object as stored. Raises Conflict unless `body` has the resource version that is stored."""
         ...
 
@@ -58,7 +60,9 @@ class CompanionObjects(Protocol):
         """All objects of the kind; none if the kind is not served."""
         ...
 
-    async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
+    async def create(
+        self, kind: Reference, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> None:
         """POST. Raises AlreadyExists, Forbidden, Invalid …"""
         ...
 

@@ -17,11 +17,19 @@ from controller.effects.gateways.contracts import Scope
 from controller.effects.ownership import Marks, take_off
 from controller.errors import NotFound
 from controller.kube.resources import Resource
-from controller.kube.verbs import Creates, Gets, JsonPatches, Replaces
+from controller.kube.verbs import Gets, JsonPatches
 
 
-class KubeObjects(Gets, Creates, Replaces, JsonPatches, Protocol):
+class KubeObjects(Gets, JsonPatches, Protocol):
     """The methods of the API client that are used here."""
+
+    async def create(
+        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes: ...
+
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes: ...
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None: ...
 
@@ -65,11 +73,16 @@ class KubeGatewayObjects:
         resource = await self._existing(reference)
         return await self._kube.get(resource, namespace, reference.name)
 
-    async def replace(self, reference: Reference, namespace: str, body: bytes) -> bytes:
+    async def replace(
+        self, reference: Reference, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
         """PUT; the object as stored."""
         resource = await self._existing(reference)
-        stored = await self._kube.replace(resource, namespace, reference.name, body)
-        self._record_write(resource, stored)
+        stored = await self._kube.replace(
+            resource, namespace, reference.name, body, dry_run=dry_run
+        )
+        if not dry_run:
+            self._record_write(resource, stored)
         return stored
 
     async def made_for(
@@ -82,10 +95,14 @@ class KubeGatewayObjects:
         wanted = (kind.api_version, kind.kind)
         return await self._kube.made_for(wanted, resource, namespace, rollout_uid)
 
-    async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
+    async def create(
+        self, kind: Reference, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> None:
         """POST."""
         resource = await self._existing(kind)
-        self._record_write(resource, await self._kube.create(resource, namespace, body))
+        stored = await self._kube.create(resource, namespace, body, dry_run=dry_run)
+        if not dry_run:
+            self._record_write(resource, stored)
 
     async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
         """DELETE of this very object."""

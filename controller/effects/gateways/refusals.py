@@ -10,12 +10,12 @@ from typing import assert_never
 from controller.domain.availability import NotServed
 from controller.domain.decision import NotYet, OwnScript, Reference, Refusal, RoutePlan
 from controller.domain.traffic.plan.script_input import Cycle
-from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right
+from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right, WebhookFailed
 from controller.scripts.answer import Refused
 from controller.scripts.lookup import MissingScript, Script
 
 UNWATCHED = 30.0
-"""Seconds until a retry if no watch reports the change: rights, and served kinds."""
+"""Seconds until a retry if no watch reports the change: rights, served kinds, policies and webhooks."""
 UNAVAILABLE = 1.0
 """Seconds until a worker that did not answer is called again."""
 OVERLOADED = 10.0
@@ -51,7 +51,7 @@ _GIVE_RIGHT = (
 )
 _PASSING = frozenset({"TIMEOUT", "CRASHED", "CIRCUIT_OPEN", "NEED_SCRIPT"})
 
-WriteFailure = NotFound | Forbidden | Invalid | Conflict
+WriteFailure = NotFound | Forbidden | Invalid | Conflict | WebhookFailed
 """Answers of the API server that are about one object, not about the server."""
 
 
@@ -69,7 +69,10 @@ def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
                 "GatewayObjectRejected",
                 f"the API server does not accept {subject} as the script wants it: {failure.message}",
                 object=subject,
+                retry_after=UNWATCHED,
             )
+        case WebhookFailed():
+            return webhook_failed(failure, subject)
         case _:
             assert_never(failure)
 
@@ -82,6 +85,16 @@ def forbidden(failure: Forbidden, subject: str) -> Refusal:
         object=subject,
         retry_after=UNWATCHED,
         right=failure.right,
+    )
+
+
+def webhook_failed(failure: WebhookFailed, subject: str) -> Refusal:
+    """A webhook of somebody else, which the API server asks before each write of the object, gave no answer."""
+    return Refusal(
+        "WebhookFailed",
+        f"{subject} was not written: {failure.message}",
+        object=subject,
+        retry_after=UNWATCHED,
     )
 
 

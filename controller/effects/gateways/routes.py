@@ -21,6 +21,7 @@ from itertools import groupby
 import msgspec
 
 from controller.api import names
+from controller.api.meta import Key
 from controller.domain.decision import (
     Done,
     NotYet,
@@ -60,11 +61,12 @@ from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.domain.traffic.validation.room import LATER_STEPS, without_room
 from controller.effects.gateways import refusals
 from controller.effects.gateways.accounts import Accounts, Nobody
-from controller.effects.gateways.answers import Answers, Question, TriedOf
+from controller.effects.gateways.answers import Answers, Question, Tried, TriedOf
 from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
+from controller.effects.gateways.rehearsing import Rehearsal, Rehearsed
 from controller.effects.gateways.targets import Look, Target, targets_of
-from controller.errors import Conflict, Forbidden, Invalid, NotFound
+from controller.errors import Conflict, Forbidden, Invalid, NotFound, WebhookFailed
 from controller.scripts.lookup import MissingScript, Script
 
 
@@ -137,7 +139,9 @@ class GatewayRoutes:
         self._objects = objects
         self._companions = Companions(objects)
         self._scripts = scripts
+        tried = tried or Tried().of(Key("", ""))
         self._answers = Answers(runner, tried)
+        self._rehearsal = Rehearsal(objects, tried)
         self._accounts = Accounts(objects, rights or Nobody())
         self._look = Look(objects, allow_cluster_scoped=allow_cluster_scoped)
 
@@ -163,7 +167,7 @@ class GatewayRoutes:
 
     def _announces(self, reference: Reference) -> bool:
         script = self._scripts.resolve(reference)
-        return not isinstance(script, MissingScript) and _header_of(script).announces
+        return not isinstance(script, MissingScript) and script.header.announces
 
     async def _lead(
         self,
@@ -193,7 +197,19 @@ class GatewayRoutes:
         foreseen = await self._foresee(plan, plan.references)
         if isinstance(foreseen, Refusal):
             return foreseen
-        return _without_room(foreseen.changes, plan, LATER_STEPS) or Done()
+        if refused := _without_room(foreseen.changes, plan, LATER_STEPS):
+            return refused
+        writes = [self._rehearsed(change, foreseen.companions, plan) for change in foreseen.changes]
+        return await self._rehearsal.refusal(writes, plan) or Done()
+
+    def _rehearsed(
+        self, change: _Change, companions: CompanionsByPlace, plan: RoutePlan
+    ) -> Rehearsed:
+        live, reference = change.object_state.live, change.target.reference
+        body = with_content(live, change.desired, change.marks(plan, change.desired))
+        present = companions.get(place_of(reference), ())
+        absent = self._companions.absent(change.objects, present, plan, reference)
+        return Rehearsed(change.target, change.desired, body, absent)
 
     async def _foresee(self, plan: RoutePlan, among: tuple[Reference, ...]) -> _Foreseen | Refusal:
         """The objects to write; a refusal if a problem is known."""
@@ -249,7 +265,7 @@ class GatewayRoutes:
                 if isinstance(script, MissingScript):
                     return refusals.script_missing(script, target.subject)
                 scripts.append(script)
-            headers = tuple(map(_header_of, scripts))
+            headers = tuple(script.header for script in scripts)
             found.append(_Scripted(target, tuple(scripts), headers))
         depths = self._depths(among)
         if isinstance(depths, Cycle):
@@ -262,7 +278,7 @@ class GatewayRoutes:
     def _depths(self, references: tuple[Reference, ...]) -> dict[GroupKind, int] | Cycle:
         """Depth of each kind that has a script."""
         headers = tuple(
-            (reference, _header_of(script))
+            (reference, script.header)
             for reference in references
             if not isinstance(script := self._scripts.resolve(reference), MissingScript)
         )
@@ -351,7 +367,7 @@ class GatewayRoutes:
     async def _put(self, target: Target, namespace: str, body: bytes) -> bytes | Refusal | NotYet:
         try:
             return await self._objects.replace(target.reference, namespace, body)
-        except (NotFound, Forbidden, Invalid, Conflict) as failure:
+        except (NotFound, Forbidden, Invalid, Conflict, WebhookFailed) as failure:
             return refusals.of_write(failure, target.subject)
 
     # --- restore ----------------------------------------------------------------------------------
@@ -422,7 +438,7 @@ class GatewayRoutes:
     async def _unmark(self, target: Target, namespace: str, stored: bytes) -> Outcome:
         try:
             await self._objects.take_marks_off(target.reference, namespace, stored)
-        except (NotFound, Forbidden, Invalid, Conflict) as failure:
+        except (NotFound, Forbidden, Invalid, Conflict, WebhookFailed) as failure:
             return refusals.of_write(failure, target.subject)
         return Done(wrote=True)
 
@@ -444,10 +460,6 @@ def _without_room(changes: list[_Change], plan: RoutePlan, spare: int = 0) -> Re
         if found is not None:
             return refusals.too_large(found.message, change.target.subject)
     return None
-
-
-def _header_of(script: Script) -> ScriptHeader:
-    return script.header
 
 
 def _as_served(references: tuple[Reference, ...], live: Tree) -> tuple[Reference, ...]:

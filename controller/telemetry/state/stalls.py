@@ -18,7 +18,7 @@ class StallClass(StrEnum):
     """The party that has to act, roughly."""
 
     RIGHTS = "rights"
-    """The controller lacks a right, or a quota or policy refuses a request."""
+    """The controller lacks a right, or a quota, policy or webhook refuses a request."""
     KIND = "kind"
     """A kind is not served, or cannot be read."""
     SPEC = "spec"
@@ -45,6 +45,8 @@ _REASONS = {
         "ServiceAccountForbidden",
         "FailedCreate",
         "QuotaExceeded",
+        "Invalid",
+        "WebhookFailed",
     ),
     StallClass.KIND: (
         availability.NotServed.reason,

@@ -172,9 +172,11 @@ def published(store: Configurations) -> bool:
 
 
 async def test_a_rival_that_keeps_writing_gets_back_only_our_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = await told_of_a_blanked_authority(tmp_path, monkeypatch, healings=0)
     (entry,) = items(store.kept[MUTATING, MUTATING_CONFIGURATION], "webhooks")
     assert not child(entry, "clientConfig").get("caBundle")
     assert child(entry)["matchConditions"]
+    (warned,) = [one for one in caplog.records if one.message == "not published again"]
+    assert "second installation" in str(vars(warned)["error"])

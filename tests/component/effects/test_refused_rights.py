@@ -8,7 +8,7 @@ from controller.api.names import POD_TEMPLATE_HASH
 from controller.domain.decision import PinService, Refusal
 from controller.effects.apply import Pass, of_refused
 from controller.effects.writes import Writes
-from controller.errors import Forbidden, Invalid, Right
+from controller.errors import Forbidden, Invalid, Right, WebhookFailed
 from controller.kube.resources import Resource
 from tests.component.effects.api_double import ApiDouble, LedgerDouble
 from tests.unit.builders import make_rollout
@@ -31,6 +31,14 @@ def test_an_invalid_request_is_reported_in_the_servers_words() -> None:
     assert of_refused(Invalid("spec.replicas: must not be", status=422)).message == (
         "spec.replicas: must not be"
     )
+
+
+def test_a_webhook_without_an_answer_is_reported_with_the_write_that_it_prevented() -> None:
+    failed = WebhookFailed('failed calling webhook "v.example.dev"', status=500)
+    failed.request = "patch deployments.apps shop/web"
+    refusal = of_refused(failed)
+    assert (refusal.reason, refusal.right) == ("WebhookFailed", None)
+    assert refusal.message == f"patch deployments.apps shop/web: {failed.message}"
 
 
 class Denying(ApiDouble):

@@ -18,6 +18,7 @@ from controller.errors import (
     Throttled,
     Unauthorized,
     Unreachable,
+    WebhookFailed,
 )
 from controller.kube.client import KubeClient
 from controller.kube.resources import DEPLOYMENTS, NAMESPACES, PODS, Resource
@@ -263,6 +264,16 @@ async def test_each_answer_becomes_its_exception_with_the_servers_words(
     assert type(caught.value) is expected
     assert (caught.value.status, caught.value.reason) == (code, reason)
     assert str(caught.value) == message
+
+
+@virtual_time
+async def test_a_webhook_without_an_answer_is_no_other_fault_of_the_server() -> None:
+    message = 'Internal error occurred: failed calling webhook "v.example.dev": connection refused'
+    server = FaultyServer(others=[answering(500, status(500, "InternalError", message))])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(WebhookFailed, match="connection refused") as caught:
+            await client.merge_patch(PODS, "shop", "a", {})
+    assert caught.value.request == "patch pods shop/a"
 
 
 @virtual_time

@@ -58,6 +58,11 @@ def test_the_refusal_of_an_admission_plugin_is_passed_on() -> None:
             ServerFault(UNHEARD, status=500),
             '(failed to call webhook: Post "https://x/v": refused); look',
         ),
+        (ServerFault(UNHEARD, status=500), "look whether the controller runs"),
+        (
+            ServerFault(UNHEARD.replace("vrollout.kb.io", "validate.policy.example"), status=500),
+            "it is not Moonshift's: look whose it is",
+        ),
         (Invalid("spec.x: wrong", status=422), "refused it: spec.x: wrong"),
         (BadConfiguration("no such file"), "no such file"),
         (LostLease("gone"), "gone"),

@@ -109,6 +109,8 @@ FORBIDDEN = (
             "kubectl apply -k deploy/kustomize/gateways",
         ),
         ("Forbidden", "a policy says no", "kubectl moonshift describe web -n shop"),
+        ("Invalid", "a policy says no", "kubectl moonshift describe web -n shop"),
+        ("WebhookFailed", "x", "kubectl get validatingwebhookconfigurations"),
         (
             "Forbidden",
             'pods "web-1" is forbidden: exceeded quota: pods',

@@ -51,6 +51,23 @@ PROBLEMS = {
         "belongs to Helm release a/kruise",
         "helm.sh/resource-policy=keep",
     ),
+    "webhooks that the API server does not trust": (
+        facts(
+            configurations=(Configuration("MutatingWebhookConfiguration", "m", False, ("a", "b")),)
+        ),
+        "MutatingWebhookConfiguration m has no caBundle in 2 of its entries (a, b)",
+        "kubectl rollout status deployment/kruise-rollout-controller-manager -n kruise-rollout",
+    ),
+    "a definition that is being deleted": (
+        facts(definitions=(Definition(ROLLOUTS, "v1beta1", frozenset(), leaving=True),)),
+        f"CustomResourceDefinition {ROLLOUTS} is being deleted",
+        f"kubectl wait --for=delete crd/{ROLLOUTS}",
+    ),
+    "a conversion that the API server does not trust": (
+        facts(definitions=(Definition(ROLLOUTS, "v1beta1", frozenset(), untrusted=True),)),
+        f"CustomResourceDefinition {ROLLOUTS} has no caBundle for its conversion",
+        "the controller writes it when it starts",
+    ),
     "no right": (
         facts(refused=("create deployments.apps in kruise-rollout",)),
         "you may not create deployments.apps in kruise-rollout",

@@ -109,6 +109,11 @@ def test_a_review_is_a_question_and_no_write(tmp_path: Path, group: str, resourc
     assert not log(tmp_path, line("a", "create", objectRef=about)).since()[0].is_write
 
 
+def test_a_dry_run_is_no_write(tmp_path: Path) -> None:
+    uri = "/api/v1/namespaces/n/services/s?fieldManager=x&dryRun=All"
+    assert not log(tmp_path, line("a", "update", requestURI=uri)).since()[0].is_write
+
+
 def test_a_request_without_bodies_has_none(tmp_path: Path) -> None:
     record = log(tmp_path, line("a", "get")).since()[0]
     assert record.request() is None

@@ -219,6 +219,11 @@ class Misfortunes(Passes):
     def touch_routes(self) -> None:
         self.world.touch_routes()
 
+    @rule()
+    @noted
+    def replace_routes(self) -> None:
+        self.world.replace_routes()
+
     @precondition(lambda self: self.governed and self.there)
     @rule(version=VERSIONS)
     @noted

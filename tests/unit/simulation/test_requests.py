@@ -35,7 +35,7 @@ OF_BOTH = {
     "patch services": 3,
     "create services": 1,
     "delete services": 1,
-    "replace virtualservices": 6,
+    "replace virtualservices": 7,
     "patch virtualservices": 1,
 }
 EXPECTED = {

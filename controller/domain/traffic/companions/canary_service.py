@@ -12,6 +12,7 @@ refusal.
 from controller.api import names
 from controller.domain import reasons
 from controller.domain.decision import EnsureCanaryService, Refusal
+from controller.domain.traffic.companions.claims_of_tools import is_claim
 from controller.domain.traffic.original.content import strings_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
 
@@ -34,24 +35,21 @@ _OWN_FIELDS = frozenset(
 )
 """Fields of a Service's spec that belong to one Service only, or have no meaning in a ClusterIP Service."""
 _OWN_MARKS = (
-    "kubectl.kubernetes.io/last-applied-configuration",
     "external-dns.alpha.kubernetes.io/",
     "cert-manager.io/",
     "acme.cert-manager.io/",
-    "argocd.argoproj.io/",
-    "app.kubernetes.io/instance",
-    "kustomize.toolkit.fluxcd.io/",
-    "helm.toolkit.fluxcd.io/",
-    "fluxcd.io/",
-    "meta.helm.sh/",
     "cloud.google.com/neg-status",
     "moonshift.dev/",
 )
-"""Labels and annotations (by prefix) that tie an object to a tool; `instance` is Argo CD's default tracking label."""
+"""Labels and annotations (by prefix) that belong to one Service only."""
 
 
 def _marks(value: Json) -> dict[str, str]:
-    return {key: text for key, text in strings_of(value).items() if not key.startswith(_OWN_MARKS)}
+    return {
+        key: text
+        for key, text in strings_of(value).items()
+        if not key.startswith(_OWN_MARKS) and not is_claim(key)
+    }
 
 
 def canary_selector(stable: dict[str, str], wish: EnsureCanaryService) -> dict[str, str]:

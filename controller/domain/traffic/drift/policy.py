@@ -5,18 +5,23 @@ disagrees (a GitOps tool, an operator). Reverting it for ever would make traffic
 is named, and the change is reverted once every five minutes. Owners who want to look at changes first set an annotation
 on the object.
 Invariant: the only memory is on the objects themselves: the places of the last put-back, its time, and the time of the
-one before.
+one before. An object that was replaced as a whole has lost it; then the Rollout's condition is the memory.
 """
 
 from datetime import datetime, timedelta
 
+from controller.api.meta import Condition
 from controller.api.names import DRIFT
 from controller.domain import reasons
 from controller.domain.decision import Refusal, Value
 from controller.domain.observation import RoutePresent, RouteSeen
+from controller.domain.traffic.drift.object_state import editor_of
+from controller.domain.traffic.tree import decode_tree
 
 FIGHT_WINDOW = timedelta(minutes=1)
 """A place that changes again within this time after two put-backs has another writer."""
+ONE_SYNC = timedelta(seconds=5)
+"""Objects that are replaced within this time were replaced by one command."""
 RETRY_AFTER_FIGHT = timedelta(minutes=5)
 """The time for which such a place is not written."""
 
@@ -53,6 +58,8 @@ class Drift(Value, frozen=True):
     wake_at: datetime | None = None
     put_back: str = ""
     """The changes that are reverted, in words; empty if there are none."""
+    reason: str = reasons.ROUTE_PUT_BACK
+    """The reason that the condition has then; empty if it stays as it is: this belongs to the put-back before."""
 
 
 def drift_among(routes: tuple[RouteSeen, ...], namespace: str, now: datetime) -> Drift:
@@ -69,18 +76,49 @@ def drift_among(routes: tuple[RouteSeen, ...], namespace: str, now: datetime) ->
             )
         until = _fight_ends(state, now)
         if until is not None:
-            again = (
-                f"{text}, again within a minute of being put back twice: two writers must not fight, so "
-                f"{_STOP_THE_OTHER_WRITER}"
-            )
-            return Drift(held=_left(namespace, route, again), wake_at=until)
+            return Drift(held=_left(namespace, route, f"{text}, {_AGAIN}"), wake_at=until)
         sentences.append(text)
     return Drift(put_back="; ".join(sentences))
 
 
+def replaced_among(
+    routes: tuple[RouteSeen, ...], namespace: str, last: Condition | None, now: datetime
+) -> Drift:
+    """The reaction to objects that have lost our content and our record of it; `last` is the condition so far."""
+    lost = [r for r in routes if isinstance(r.state, RoutePresent) and not r.state.plan]
+    if not lost:
+        return Drift()
+    text = "; ".join(_replacement_in_words(namespace, route) for route in lost)
+    reason, since = (last.reason, last.last_update_time) if last is not None else ("", None)
+    if since is None:
+        return Drift(put_back=text, reason=reasons.ROUTE_REPLACED)
+    if reason in _REPLACED and now - since < ONE_SYNC:
+        return Drift(put_back=text, reason="")
+    if reason == reasons.ROUTE_HELD:
+        until = since + RETRY_AFTER_FIGHT
+    elif reason == reasons.ROUTE_REPLACED_AGAIN and now - since < FIGHT_WINDOW:
+        until = now + RETRY_AFTER_FIGHT
+    else:
+        again = reason == reasons.ROUTE_REPLACED and now - since < FIGHT_WINDOW
+        found = reasons.ROUTE_REPLACED_AGAIN if again else reasons.ROUTE_REPLACED
+        return Drift(put_back=text, reason=found)
+    if until <= now:
+        return Drift(put_back=text, reason=reasons.ROUTE_REPLACED_AGAIN)
+    return Drift(held=_left(namespace, lost[0], f"{text}, {_AGAIN}"), wake_at=until)
+
+
+def _replacement_in_words(namespace: str, route: RouteSeen) -> str:
+    assert isinstance(route.state, RoutePresent)
+    named = f"{route.reference.kind} {namespace}/{route.reference.name}"
+    editor = editor_of(decode_tree(bytes(route.state.raw))).manager or "somebody"
+    return f"{editor} replaced {named} by an object without the release's content"
+
+
 _WAY_OUT = "the release waits until the change is reverted, or the annotation is removed"
-_STOP_THE_OTHER_WRITER = (
-    "the release waits. Stop the other writer; it is tried again in five minutes"
+_REPLACED = (reasons.ROUTE_REPLACED, reasons.ROUTE_REPLACED_AGAIN)
+_AGAIN = (
+    "again within a minute of being put back twice: two writers must not fight, so the release waits. Stop the other "
+    "writer; it is tried again in five minutes"
 )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from controller.api.workloads import MAX_NAME
 from controller.domain.decision import Reference
+from controller.domain.traffic.companions.claims_of_tools import is_claim
 from controller.domain.traffic.companions.companion import wanted_part
 from controller.domain.traffic.hosts import is_service
 from controller.domain.traffic.original.content import strings_of
@@ -30,20 +31,22 @@ _SCHEME = re.compile(r"^[a-z]+://")
 _PORT = re.compile(r":\d+$")
 
 NOT_COPIED = re.compile(
-    r"kubectl\.kubernetes\.io/|(acme\.)?cert-manager\.io/|external-dns\.alpha\.kubernetes\.io/"
-    r"|(notifications\.)?argocd\.argoproj\.io/|argocd-image-updater\.argoproj\.io/"
-    r"|(kustomize|helm|reconcile)\.(toolkit\.)?fluxcd\.io/|meta\.helm\.sh/|helm\.sh/"
-    r"|app\.kubernetes\.io/(instance|managed-by)$|rollouts\.kruise\.io/|moonshift\.dev/"
+    r"(acme\.)?cert-manager\.io/|external-dns\.alpha\.kubernetes\.io/"
+    r"|app\.kubernetes\.io/managed-by$|rollouts\.kruise\.io/|moonshift\.dev/"
     r"|nginx\.ingress\.kubernetes\.io/(server-snippet|configuration-snippet)$"
 )
-"""Labels and annotations that are not copied (B35): they would create certificates or DNS names, let a GitOps tool
-claim the object, or be refused for a second object of the same host. The original copies them all.
+"""Labels and annotations that are not copied (B35), besides the claims of tools: they would create certificates or DNS
+names, or be refused for a second object of the same host. The original copies them all.
 """
 
 
 def carried(part: Json) -> dict[str, str]:
     """Labels or annotations, without the keys that must not be copied."""
-    return {key: text for key, text in strings_of(part).items() if not NOT_COPIED.match(key)}
+    return {
+        key: text
+        for key, text in strings_of(part).items()
+        if not NOT_COPIED.match(key) and not is_claim(key)
+    }
 
 
 def validate_objects(

@@ -24,6 +24,7 @@ class Kube:
     def __init__(self) -> None:
         self.kinds: dict[tuple[str, str], Resource] = {(VS.api_version, VS.kind): SERVED}
         self.created: list[bytes] = []
+        self.tried: list[bytes] = []
         self.deleted: list[tuple[str, str]] = []
         self.made: tuple[bytes, ...] = ()
         self.wrote_: list[tuple[str, Key, str]] = []
@@ -34,8 +35,10 @@ class Kube:
     async def served(self, api_version: str, kind: str) -> Resource | None:
         return self.kinds.get((api_version, kind))
 
-    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
-        self.created.append(body)
+    async def create(
+        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
+        (self.tried if dry_run else self.created).append(body)
         return body
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
@@ -51,7 +54,11 @@ class Kube:
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         return self.objects or f"{resource.name} {namespace}/{name}".encode()
 
-    async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
+        if dry_run:
+            self.tried.append(body)
         return body
 
     async def json_patch(
@@ -82,6 +89,17 @@ async def test_a_kind_is_addressed_as_it_is_served() -> None:
         await objects.read(gone, "demo")
     kube.kinds["x/v1", "Y"] = Resource("x", "v1", "ys", "Y", namespaced=False)
     assert await objects.scope(gone) is Scope.CLUSTER
+
+
+async def test_a_dry_run_is_no_write_that_caches_have_to_show() -> None:
+    kube = Kube()
+    objects = KubeGatewayObjects(kube, kube)
+    body = b'{"metadata":{"name":"web","namespace":"demo","resourceVersion":"7"}}'
+    await objects.create(VS, "demo", body, dry_run=True)
+    await objects.replace(VS, "demo", body, dry_run=True)
+    assert kube.tried == [body, body]
+    assert kube.created == []
+    assert kube.wrote_ == []
 
 
 async def test_companion_objects_are_found_and_removed_by_kind() -> None:

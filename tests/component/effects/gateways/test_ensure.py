@@ -10,6 +10,7 @@ from controller.api.meta import Key
 from controller.domain.decision import Done, NotYet, Refusal, RestoreRoutes
 from controller.effects.gateways import GatewayRoutes
 from controller.effects.gateways.answers import Tried
+from controller.effects.gateways.refusals import UNWATCHED
 from controller.scripts.answer import Refused
 
 from . import world
@@ -218,7 +219,8 @@ async def test_a_write_that_the_server_rejects_is_reported(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     server.invalid.add("VirtualService")
-    assert (await refused(routes)).reason == "GatewayObjectRejected"
+    refusal = await refused(routes)
+    assert (refusal.reason, refusal.retry_after) == ("GatewayObjectRejected", UNWATCHED)
 
 
 async def test_an_edit_in_between_writes_nothing_and_comes_back(

@@ -17,6 +17,7 @@ from controller.errors import (
     Conflict,
     Forbidden,
     Invalid,
+    MoonshiftError,
     NotFound,
     WorkerUnavailable,
 )
@@ -43,6 +44,8 @@ class ObjectServer:
         self.on_store: Hook | None = None
         self.before_write: Hook | None = None
         self.writes: list[str] = []
+        self.dry_runs: list[str] = []
+        self.refusing: MoonshiftError | None = None
         self.reads: list[str] = []
 
     def put(self, kind: str, name: str, spec: Object, **metadata: Any) -> None:
@@ -111,7 +114,9 @@ class ObjectServer:
         self.reads.append(str(reference))
         return json.dumps(self._found("get", reference, namespace)).encode()
 
-    async def replace(self, reference: Reference, namespace: str, body: bytes) -> bytes:
+    async def replace(
+        self, reference: Reference, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
         if self.before_write is not None:
             hook, self.before_write = self.before_write, None
             self.edit(reference.kind, reference.name, hook)
@@ -122,6 +127,11 @@ class ObjectServer:
             raise Conflict("the object has been modified", status=409)
         if reference.kind in self.invalid:
             raise Invalid("spec.http: Invalid value", status=422)
+        if dry_run and self.refusing is not None:
+            raise self.refusing
+        if dry_run:
+            self.dry_runs.append(str(reference))
+            return body
         if self.on_store is not None:
             self.on_store(new)
         self.version += 1
@@ -141,13 +151,18 @@ class ObjectServer:
         ]
         return tuple(json.dumps(item).encode() for item in found)
 
-    async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
+    async def create(
+        self, kind: Reference, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> None:
         new: Object = json.loads(body)
         name = new["metadata"]["name"]
         if (kind.kind, name) in self.objects:
             raise AlreadyExists(f"{name} already exists", status=409)
         if ("create", kind.kind) in self.forbidden:
             raise Forbidden(f"cannot create {name}", status=403)
+        if dry_run:
+            self.dry_runs.append(f"+{kind.kind}/{name}")
+            return
         self.version += 1
         new["metadata"] |= {"uid": f"uid-{self.version}", "resourceVersion": str(self.version)}
         self.objects[kind.kind, name] = new

@@ -3,8 +3,10 @@ the place."""
 
 from datetime import timedelta
 
-from msgspec import structs
+import pytest
+from msgspec import Raw, structs
 
+from controller.api.meta import Condition
 from controller.api.rollout import Pause, Step, StepState
 from controller.domain import reasons
 from controller.domain.decision import Decision, EnsureRoutes
@@ -177,3 +179,100 @@ def test_the_condition_reports_a_reverted_change() -> None:
     again = decided(world, seen)
     assert condition_of(again, DRIFTED)[:2] == ("False", reasons.ROUTES_AS_WRITTEN)
     assert condition_of(again, "Stalled")[0] == "False"
+
+
+def replaced(world: World, *before: Condition) -> Observation:
+    """The observation of a pass after somebody replaced the object by its owner's manifest."""
+    seen = world.observe(KEY)
+    assert seen is not None
+    raw = Raw(b'{"metadata":{"managedFields":[{"manager":"kubectl-replace","time":"2026-01-01"}]}}')
+    routes = tuple(structs.replace(route, state=RoutePresent(raw=raw)) for route in seen.routes)
+    status = seen.rollout.status
+    others = tuple(one for one in status.conditions if one.type != DRIFTED)
+    status = structs.replace(status, conditions=(*others, *before))
+    rollout = structs.replace(seen.rollout, status=status)
+    return structs.replace(seen, routes=routes, rollout=rollout)
+
+
+def drifted(world: World, reason: str, seconds: float, value: str = "False") -> Condition:
+    """The condition as it was set so many seconds ago."""
+    at = world.cluster.now - timedelta(seconds=seconds)
+    return Condition(DRIFTED, value, reason, "x", last_update_time=at, last_transition_time=at)
+
+
+def test_a_replaced_object_is_written_again_and_its_editor_is_named() -> None:
+    world = started()
+    decision = decided(world, replaced(world))
+    assert any(isinstance(action, EnsureRoutes) for action in decision.actions)
+    (note,) = decision.notes
+    assert note.reason == reasons.ROUTE_PUT_BACK
+    assert "kubectl-replace replaced VirtualService" in note.message
+    assert condition_of(decision, DRIFTED)[:2] == ("False", reasons.ROUTE_REPLACED)
+
+
+HELD, UNCHANGED = "held", "x"
+REPLACEMENTS = {
+    "the first for a long time": (reasons.ROUTE_REPLACED, 70, "False", reasons.ROUTE_REPLACED),
+    "the second in a minute": (reasons.ROUTE_REPLACED, 50, "False", reasons.ROUTE_REPLACED_AGAIN),
+    "the third in a minute": (reasons.ROUTE_REPLACED_AGAIN, 50, "False", HELD),
+    "the third, much later": (reasons.ROUTE_REPLACED_AGAIN, 70, "False", reasons.ROUTE_REPLACED),
+    "by the same command": (reasons.ROUTE_REPLACED_AGAIN, 4, "False", UNCHANGED),
+    "after another change": (reasons.ROUTE_PUT_BACK, 10, "False", reasons.ROUTE_REPLACED),
+    "while it is left": (reasons.ROUTE_HELD, 200, "True", HELD),
+    "when five minutes are over": (reasons.ROUTE_HELD, 300, "True", reasons.ROUTE_REPLACED_AGAIN),
+}
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_an_object_that_is_replaced_again_and_again_is_left(name: str) -> None:
+    reason, seconds, value, expected = REPLACEMENTS[name]
+    world = started()
+    decision = decided(world, replaced(world, drifted(world, reason, seconds, value)))
+    writes = any(isinstance(action, EnsureRoutes) for action in decision.actions)
+    if expected == HELD:
+        assert not writes
+        assert condition_of(decision, DRIFTED)[:2] == ("True", reasons.ROUTE_HELD)
+        assert condition_of(decision, "Stalled")[:2] == ("True", reasons.ROUTE_HELD)
+        assert decision.wake_at is not None
+        left = (decision.wake_at - world.cluster.now).total_seconds()
+        assert left == (100 if value == "True" else RETRY_AFTER_FIGHT.total_seconds())
+    elif expected == UNCHANGED:
+        assert writes
+        assert condition_of(decision, DRIFTED) == (value, reason, "x")
+    else:
+        assert writes
+        assert condition_of(decision, DRIFTED)[:2] == ("False", expected)
+
+
+def test_a_repeated_put_back_of_a_replaced_object_has_its_own_time() -> None:
+    world = started()
+    first = condition_of(decided(world, replaced(world)), DRIFTED)
+    world.cluster.now += timedelta(minutes=9)
+    later = decided(world, replaced(world, drifted(world, reasons.ROUTE_REPLACED, 540)))
+    assert condition_of(later, DRIFTED)[:2] == first[:2]
+    assert condition_of(later, DRIFTED)[2] != first[2]
+
+
+def test_a_writer_that_replaces_the_object_every_ten_seconds_is_left_alone_after_two_put_backs() -> (
+    None
+):
+    world = started()
+    led = [route.plan for route in world.routes]
+    said = []
+    for _ in range(4):
+        world.cluster.now += timedelta(seconds=10)
+        world.replace_routes()
+        for _ in range(3):
+            world.pass_over(KEY)
+        said.append((reason_of(world, DRIFTED), [route.plan for route in world.routes] == led))
+    assert said == [
+        (reasons.ROUTE_REPLACED, True),
+        (reasons.ROUTE_REPLACED_AGAIN, True),
+        (reasons.ROUTE_HELD, False),
+        (reasons.ROUTE_HELD, False),
+    ]
+    left = world.cluster.now
+    world.rest()
+    assert [route.plan for route in world.routes] == led
+    assert world.cluster.now >= left + RETRY_AFTER_FIGHT - timedelta(seconds=20)
+    assert reason_of(world, DRIFTED) == reasons.ROUTE_REPLACED_AGAIN
