@@ -10,6 +10,7 @@ import msgspec
 from controller.cli.script_tools.cases import Case, CaseStep, siblings_for
 from controller.cli.script_tools.engine import Engine, Execution, Recorder
 from controller.cli.script_tools.subjects import Subject
+from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.traffic.original.content import content_of
 from controller.domain.traffic.tree import Tree
@@ -68,7 +69,7 @@ async def evaluate(
         named=step.plan.references,
     )
     result = await (answers or Answers(recorder)).desired(question, step.plan)
-    if isinstance(result, Refusal) and result.reason == "WorkerUnavailable":
+    if isinstance(result, Refusal) and result.reason == reasons.WORKER_UNAVAILABLE:
         raise WorkerUnavailable(result.message)
     seen = result if isinstance(result, Refusal) else _shown(result)
     return Outcome(seen, tuple(recorder.executions))

@@ -104,7 +104,7 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
         held_as_failed(context, status)
         or services.unusable_services(context)
         or routing.unreadable_routes(context)
-        or routing.unsayable_steps(context)
+        or routing.unsupported_step(context)
     )
     if problem is not None:
         return Stop(status, problem=problem)

@@ -94,7 +94,9 @@ def decide(seen: Observation, now: datetime) -> Decision:
                 ),
                 notes,
             )
-    note = Note("Looping", f"no rest in state {moonshift_status(status).state}", Severity.WARNING)
+    note = Note(
+        reasons.LOOPING, f"no rest in state {moonshift_status(status).state}", Severity.WARNING
+    )
     return _decision(context, Stop(status), (*notes, note))
 
 

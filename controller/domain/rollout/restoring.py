@@ -7,6 +7,7 @@ earlier restore: before a route that is used again is restored, the status recor
 from typing import assert_never
 
 from controller.api.rollout import RolloutStatus
+from controller.domain import reasons
 from controller.domain.availability import NotServed
 from controller.domain.decision import Action, Refusal, RestoreRoutes
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
@@ -84,7 +85,7 @@ def unrestorable(context: ReleaseContext, status: RolloutStatus) -> Refusal | No
             case RouteUnreadable(why=NotServed()):
                 continue
             case RouteUnreadable(reason=reason, message=message):
-                if reason != routing.GATEWAY_OBJECT_IN_USE:
+                if reason != reasons.GATEWAY_OBJECT_IN_USE:
                     named = f"{route.reference.kind} {context.namespace}/{route.reference.name}"
                     return Refusal(reason=reason, message=message, object=named)
             case RouteAbsent() | RoutePresent():

@@ -15,7 +15,7 @@ from controller.domain.decision import (
     Action,
     EnsureRoutes,
     Note,
-    PartlySaid,
+    PartialMatches,
     Reference,
     Refusal,
     RehearseRoutes,
@@ -27,12 +27,16 @@ from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.plan.abilities import left_out, name_of_script, partly, unsayable
+from controller.domain.traffic.plan.abilities import (
+    left_out,
+    missing_abilities,
+    name_of_script,
+    partial_matches,
+)
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan, share_of
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
 from controller.domain.traffic.validation.services import shared_service_tells_apart
 
-GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
 GIVEN_BACK = "given-back-above-"
 """Prefix of the recorded plan when objects are restored: the depth of the objects still in use follows it."""
 SEVERAL = "several"
@@ -132,18 +136,18 @@ def unreadable_routes(context: ReleaseContext) -> Refusal | None:
     return None
 
 
-def unsayable_steps(context: ReleaseContext) -> Refusal | None:
+def unsupported_step(context: ReleaseContext) -> Refusal | None:
     """A step that needs an ability its gateway's script lacks: reported before anything is created or moved."""
     for number, step in enumerate(context.steps, start=1):
         excused = [
             *_left_out(context, step),
-            *(part.reference for part in _partly(context, step)),
+            *(part.reference for part in _partial_matches(context, step)),
         ]
         for route in context.seen.routes:
-            missing = unsayable(step, route.reference, route.can)
+            missing = missing_abilities(step, route.reference, route.can)
             if missing and route.reference not in excused:
                 return Refusal(
-                    reason=reasons.STEP_UNSAYABLE,
+                    reason=reasons.UNSUPPORTED_STEP,
                     message=f"step {number} cannot be carried out: {name_of_script(route.reference)} cannot "
                     f"{' or '.join(missing)}; change the step, or route the traffic by another object",
                     object=f"{route.reference.kind} {context.namespace}/{route.reference.name}",
@@ -193,7 +197,7 @@ def _plan_of(context: ReleaseContext, status: RolloutStatus, step: Step) -> Rout
         pod_metadata=context.strategy.patch_pod_template_metadata or PatchMetadata(),
         rollout_uid=context.seen.rollout.metadata.uid,
         left_out=_left_out(context, step),
-        partly=_partly(context, step),
+        partial=_partial_matches(context, step),
     )
 
 
@@ -202,9 +206,9 @@ def _left_out(context: ReleaseContext, step: Step) -> tuple[Reference, ...]:
     return left_out(step, [(route.reference, route.can) for route in context.seen.routes])
 
 
-def _partly(context: ReleaseContext, step: Step) -> tuple[PartlySaid, ...]:
+def _partial_matches(context: ReleaseContext, step: Step) -> tuple[PartialMatches, ...]:
     """Gateway objects that can express some alternatives of the step, while another one can express all."""
-    return partly(step, [(route.reference, route.can) for route in context.seen.routes])
+    return partial_matches(step, [(route.reference, route.can) for route in context.seen.routes])
 
 
 def endpoints_seen(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
@@ -326,6 +330,6 @@ def routed_note(context: ReleaseContext, index: int) -> Note:
     kept = f"; all that comes through {names_left} goes to the stable version" if names_left else ""
     parts = "".join(
         f"; through {name_of_script(part.reference)} those of {len(part.matches)} of {len(step.matches)} matches do"
-        for part in _partly(context, step)
+        for part in _partial_matches(context, step)
     )
     return Note(reasons.ROUTED, f"step({index}): {what} to the new version{parts}{kept}")

@@ -11,7 +11,7 @@ from controller.domain.decision import (
     Refusal,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
-from controller.domain.traffic.plan.abilities import name_of_script, unsayable
+from controller.domain.traffic.plan.abilities import missing_abilities, name_of_script
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
 from controller.domain.trafficrouting.plans import common_metadata
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen
@@ -33,7 +33,11 @@ def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusa
             return Refusal(reasons.INVALID_TRAFFIC_ROUTING, text, object=named)
         # Once routes are in use, restoring them and telling the members is more important.
         begins = bool(open_routes) or not seen.routing.status.members
-        if begins and lowest_depth_in_use(seen.routes) is None and (asked := _unsayable(seen)):
+        if (
+            begins
+            and lowest_depth_in_use(seen.routes) is None
+            and (asked := _unsupported_step(seen))
+        ):
             return asked
     for route in seen.routes:
         problem = _route_problem(seen, route, needed=bool(open_routes))
@@ -42,13 +46,13 @@ def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusa
     return None
 
 
-def _unsayable(seen: TrafficRoutingSeen) -> Refusal | None:
+def _unsupported_step(seen: TrafficRoutingSeen) -> Refusal | None:
     """A gateway object whose script lacks an ability that the strategy needs: reported before a shared route opens."""
     step = seen.routing.spec.strategy.as_step
     for route in seen.routes:
-        if missing := unsayable(step, route.reference, route.can):
+        if missing := missing_abilities(step, route.reference, route.can):
             return Refusal(
-                reasons.STEP_UNSAYABLE,
+                reasons.UNSUPPORTED_STEP,
                 f"spec.strategy cannot be carried out: {name_of_script(route.reference)} cannot "
                 f"{' or '.join(missing)}; change spec.strategy, or route the traffic by another object",
                 object=f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}",

@@ -21,6 +21,7 @@ from itertools import groupby
 import msgspec
 
 from controller.api import names
+from controller.domain import reasons
 from controller.domain.decision import (
     Done,
     NotYet,
@@ -403,7 +404,7 @@ class GatewayRoutes:
         """First the original content, then our marks: while the marks are there, an interrupted restore is repeated."""
         stored = await self._with_original(target, namespace, object_state)
         match stored:
-            case Refusal(reason="GatewayObjectNotFound"):
+            case Refusal(reason=reasons.GATEWAY_OBJECT_NOT_FOUND):
                 return Done()
             case Refusal() | NotYet():
                 return stored

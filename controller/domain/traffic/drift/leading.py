@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import Enum, auto
 
 from controller.api.names import DRIFT
+from controller.domain import reasons
 from controller.domain.decision import Refusal, RestoreRoutes, RoutePlan
 from controller.domain.traffic.companions.companion import CompanionObject, all_exist, disturbances
 from controller.domain.traffic.drift.object_state import ObjectState, editor_of, other_user
@@ -87,7 +88,7 @@ def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
     editor = editor_of(object_state.live).manager
     by = f" by {editor}" if editor else ""
     return Refusal(
-        "AmbiguousChange",
+        reasons.AMBIGUOUS_CHANGE,
         f"{subject} was changed{by} where this release changed it too, and the two changes cannot be separated; "
         "revert your change, and repeat it after the release",
         object=subject,
@@ -99,7 +100,7 @@ def _left_alone(object_state: ObjectState, subject: str) -> Refusal:
     editor = editor_of(object_state.live).manager or "somebody"
     what = ", ".join(map(str, object_state.changes))
     return Refusal(
-        "RouteHeld",
+        reasons.ROUTE_HELD,
         f"{editor} changed {subject}: {what}; {DRIFT} asks to leave it, so nothing is written",
         object=subject,
     )

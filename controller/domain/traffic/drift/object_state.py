@@ -18,6 +18,7 @@ from datetime import datetime
 import msgspec
 
 from controller.api import names
+from controller.domain import reasons
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
 from controller.domain.traffic.companions.companion import (
@@ -78,7 +79,7 @@ def name_of(reference: Reference, namespace: str) -> str:
 
 def _damaged(subject: str, what: str) -> Refusal:
     return Refusal(
-        reason="OriginalCorrupt",
+        reason=reasons.ORIGINAL_CORRUPT,
         message=(
             f"{subject}: {what}; nothing is written, so that nothing is lost. Put the object right by hand and "
             f"remove its annotations {names.ORIGINAL_SPEC} and {names.ROUTE_STATE}: it then counts as restored"
@@ -92,7 +93,7 @@ def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
     try:
         live = decode_tree(raw)
     except ValueError as problem:
-        return Refusal("GatewayObjectUnreadable", f"{subject}: {problem}", object=subject)
+        return Refusal(reasons.GATEWAY_OBJECT_UNREADABLE, f"{subject}: {problem}", object=subject)
     metadata = live.get("metadata")
     annotations = strings_of(metadata.get("annotations") if isinstance(metadata, dict) else None)
     stored, state = annotations.get(names.ORIGINAL_SPEC), annotations.get(names.ROUTE_STATE)
@@ -178,7 +179,7 @@ def other_user(
         return None
     user = f"{record.namespace}/{record.rollout}" if elsewhere else record.rollout
     return Refusal(
-        reason="GatewayObjectInUse",
+        reason=reasons.GATEWAY_OBJECT_IN_USE,
         message=(
             f"{subject} is in use by Rollout {user}; one object follows one Rollout at a time: wait until "
             f"that release ends, or restore the object"
