@@ -124,7 +124,7 @@ async def play(options: DemoOptions) -> bool:
     screen = Screen(Console(), begun)
     async with stage(screen, options) as (plane, product):
         try:
-            held = await tell(screen, plane, options)
+            held = await play_story(screen, plane, options)
         except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
             screen.failure(failure, {part.program.log: part.log_tail() for part in product.parts})
             held = False
@@ -141,7 +141,7 @@ async def play_elsewhere(options: DemoOptions, kubeconfig: Path) -> bool:
     reporter = ConsoleReporter(screen.console)
     async with reached(kubeconfig, options.folder, reporter) as cluster:
         try:
-            return await tell(screen, cluster, options)
+            return await play_story(screen, cluster, options)
         except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
             screen.failure(failure, {})
             return False
@@ -184,8 +184,8 @@ async def stage(screen: Screen, options: DemoOptions) -> AsyncIterator[tuple[Pla
             await plane.shut_down()
 
 
-async def tell(screen: Screen, plane: Cluster, options: DemoOptions) -> bool:
-    """Tell the story; say whether every check held."""
+async def play_story(screen: Screen, plane: Cluster, options: DemoOptions) -> bool:
+    """Play the story; return whether every check succeeded."""
     commands = _commands(plane, options)
     commands.install()
     async with plane.recorder(*KINDS) as recorder:

@@ -88,13 +88,13 @@ class Plane(Access):
         reporter: Reporter | None = None,
     ) -> Self:
         """Start a plane and leave it running; a port that was taken meanwhile leads to another attempt."""
-        tell: Reporter = reporter or SilentReporter()
-        binaries = await ensure_built(tell)
+        reporter = reporter or SilentReporter()
+        binaries = await ensure_built(reporter)
         folder = absolute(directory)
         for attempt in range(1, ATTEMPTS + 1):
             plane = cls._prepare(folder, binaries, tied, extra_flags or {})
             try:
-                await plane._start(tell)
+                await plane._start(reporter)
             except BaseException as error:
                 await plane.shut_down()
                 in_use = "address already in use" in str(error)

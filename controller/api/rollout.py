@@ -430,9 +430,9 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """
     went_on: bool = False
     """The workload lost its hold and went on to the new version by itself; it is held again, as it is."""
-    lent: str = ""
-    """`stable`: a DaemonSet has its stable template for a moment, so that stable pods take the place of new ones that
-    no step wanted; `returned`: it gets the release's own back."""
+    template_exchange: str = ""
+    """`stable`: a DaemonSet has its stable template for a short time, so that stable pods replace new pods that no step
+    asked for; `returned`: its release's own template is being restored; empty at all other times."""
     config: TrackedConfig | None = None
     """ConfigMaps and Secrets that are released with the pods; None if they are not tracked."""
 

@@ -30,7 +30,7 @@ class Ended(Protocol):
 class Leadership(Protocol):
     """The namespaces of one process."""
 
-    def tell(self, begun: Begun, ended: Ended) -> None:
+    def on_changes(self, begun: Begun, ended: Ended) -> None:
         """Set the listener for namespaces that this process begins or ends to work on."""
         ...
 
@@ -54,7 +54,7 @@ class Leadership(Protocol):
 class Unelected:
     """The only controller there is."""
 
-    def tell(self, begun: Begun, ended: Ended) -> None:
+    def on_changes(self, begun: Begun, ended: Ended) -> None:
         """No namespace comes or goes."""
 
     def holds(self, namespace: str) -> bool:

@@ -25,8 +25,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "what came back from zero without an approval is stable for the next",
-            "    if ours.goal != Goal.SUCCESS and stays_stable(context, status):\n",
-            "    if ours.goal == Goal.DELETING and stays_stable(context, status):\n",
+            "    if ours.goal != Goal.SUCCESS and undo_leads_to_stable(context, status):\n",
+            "    if ours.goal == Goal.DELETING and undo_leads_to_stable(context, status):\n",
             ABANDONED,
         ),
         (
@@ -98,7 +98,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a repeated approval is honoured again",
-            "    return due is not None and context.now < due and _is_rested_at(context, status)\n",
+            "    return due is not None and context.now < due and _pause_is_visible(context, status)\n",
             "    return False\n",
         ),
         (

@@ -46,7 +46,7 @@ from controller.domain.pods.partition import (
     partitioned,
     surging,
 )
-from controller.domain.pods.running import short
+from controller.domain.pods.running import name_on_pods
 
 _STRATEGY = ("spec", "updateStrategy")
 _NAMED = ("spec", "scaleStrategy", "podsToDelete")
@@ -157,7 +157,7 @@ def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> Owners
     record = OwnersRecord(
         release=release_identity(old, new),
         strategy=own if isinstance(own, dict) else msgspec.UNSET,
-        stable_revision=short(kind, current) or msgspec.UNSET,
+        stable_revision=name_on_pods(kind, current) or msgspec.UNSET,
         stable_template=template_hash_of(old) if certain else msgspec.UNSET,
     )
     return with_scale_limit_of(with_times_of(record, {}, new), {}, new)

@@ -59,6 +59,10 @@ class Reference(Value, frozen=True):
         """Both revisions share one Service on purpose; subsets of the gateway object separate them."""
         return self.stable_service == self.canary_service
 
+    def name_in(self, namespace: str) -> str:
+        """Kind, namespace and name, for messages."""
+        return f"{self.kind} {namespace}/{self.name}"
+
     def __str__(self) -> str:
         return f"{self.kind}/{self.name}"
 

@@ -7,7 +7,7 @@ would count the second set of pods as load.
 from controller.api.autoscaling import Autoscaler
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, FreeAutoscaler, PauseAutoscaler, Refusal
-from controller.domain.pods.hpa import original, owners_behavior, saved, still
+from controller.domain.pods.hpa import has_saved_behavior, is_paused, original, owners_behavior
 from controller.domain.rights import with_remedy
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.transition import Stop
@@ -34,7 +34,7 @@ def pause_all(context: ReleaseContext) -> tuple[Action, ...]:
     return tuple(
         PauseAutoscaler(found.metadata.key, found.metadata.resource_version, original(found))
         for found in _known(context)
-        if not (saved(found) and still(found))
+        if not (has_saved_behavior(found) and is_paused(found))
     )
 
 
@@ -43,6 +43,6 @@ def free(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     actions = tuple(
         FreeAutoscaler(found.metadata.key, found.metadata.resource_version, owners_behavior(found))
         for found in _known(context)
-        if saved(found)
+        if has_saved_behavior(found)
     )
     return Stop(status=status, actions=actions) if actions else None

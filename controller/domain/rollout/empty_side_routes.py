@@ -30,10 +30,10 @@ from controller.domain.rollout.empty_sides import (
     SERVICE,
     Side,
     SideRevision,
-    answers,
-    reaches_somebody,
+    has_ready_pods,
+    reaches_a_ready_pod,
+    ready_pods_if_unpinned,
     sides,
-    would_lead_to,
 )
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
@@ -68,8 +68,12 @@ def noted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
 def _entry_after_this_pass(
     context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide | None
 ) -> EmptySide | None:
-    """The record of a side; None if the side has no problem."""
-    alive = answers(context, status, side)
+    """The record of a side; None if the side has no problem.
+
+    A record begins only for a side that has a share, while the other side has ready pods. It then stays until the side
+    is ready again, or until its share does not return.
+    """
+    alive = has_ready_pods(context, status, side)
     if known is None:
         wrong = (
             not alive
@@ -121,14 +125,16 @@ def _by_plan(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool
 def _is_over(context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide) -> bool:
     """The share that was moved does not return: nothing is pinned, or routed, any more."""
     ours = moonshift_status(status)
+    # The new side: the release ends, or its step leaves the new side without a route of its own.
     if side.revision is SideRevision.NEW:
         step = context.step(ours.step)
         ends = bool(ours.goal) or not step.routes_traffic or context.takes_all(ours.step)
         return ends and not context.routes_lead
     if known.led_away == ROUTES:
         return not context.routes_lead
-    unheard = context.routes_lead and not reaches_somebody(context, side.service)
-    if unheard or _is_pinned(context, side.service):
+    # The share moved by un-pinning. While routes still lead to a Service without any ready pod, the record is needed.
+    stranded = context.routes_lead and not reaches_a_ready_pod(context, side.service)
+    if stranded or _is_pinned(context, side.service):
         return False
     return (
         _by_plan(context, status, side)
@@ -142,12 +148,13 @@ def _has_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> bo
     if side.revision is SideRevision.STABLE and not context.shared:
         if _is_pinned(context, side.service):
             return True
-        if reaches_somebody(context, side.service):
+        if reaches_a_ready_pod(context, side.service):
             return False
     if not context.routes_lead:
         return False
-    share = routing.share_led(context, status)
+    share = routing.present_share(context, status)
     if share is None:
+        # A step with matches, or a plan that is not known: some requests may go to either side.
         return True
     return share > 0 if side.revision is SideRevision.NEW else share < 100
 
@@ -156,11 +163,11 @@ def _other_side_has_ready_pods(context: ReleaseContext, side: Side) -> bool:
     """The other side has ready pods."""
     canary = context.canary_service_of(side.service)
     if side.revision is SideRevision.NEW:
-        return reaches_somebody(context, side.service)
-    if not context.shared and would_lead_to(context, side.service):
+        return reaches_a_ready_pod(context, side.service)
+    if not context.shared and ready_pods_if_unpinned(context, side.service):
         # The Service is un-pinned already; its slices will soon show it.
         return _is_pinned(context, side.service)
-    return context.routes_lead and reaches_somebody(context, canary)
+    return context.routes_lead and reaches_a_ready_pod(context, canary)
 
 
 def _is_pinned(context: ReleaseContext, service: str) -> bool:
@@ -173,7 +180,7 @@ def _way_to_move_share(context: ReleaseContext, side: Side) -> str:
     un_pinned = (
         side.revision is SideRevision.STABLE
         and not context.shared
-        and reaches_somebody(context, side.service)
+        and reaches_a_ready_pod(context, side.service)
     )
     if un_pinned:
         return SERVICE
@@ -182,7 +189,7 @@ def _way_to_move_share(context: ReleaseContext, side: Side) -> str:
     by_service = (
         side.revision is SideRevision.STABLE
         and not context.shared
-        and would_lead_to(context, side.service)
+        and ready_pods_if_unpinned(context, side.service)
     )
     return SERVICE if by_service else ROUTES
 
@@ -195,23 +202,27 @@ def with_shares_led_away(context: ReleaseContext, stop: Stop) -> Stop:
     status = stop.status
     entries = moonshift_status(status).empty_sides
     before = moonshift_status(context.seen.rollout.status).empty_sides
-    stop = structs.replace(stop, problem=_both(shared_side_is_empty(context), stop.problem))
+    stop = structs.replace(stop, problem=_joined(shared_side_is_empty(context), stop.problem))
     if not entries and not before:
         return stop
-    away = tuple(side for side in sides(context) if _led(entries, side))
-    back = tuple(side for side in sides(context) if _led(before, side) and not _led(entries, side))
+    away = tuple(side for side in sides(context) if _is_led_away(entries, side))
+    back = tuple(
+        side
+        for side in sides(context)
+        if _is_led_away(before, side) and not _is_led_away(entries, side)
+    )
     first = (*_lead_away(context, status, away), *_lead_back(context, status, back))
     problem = _problem(context, status, away)
     return structs.replace(
         stop,
         urgent=first,
-        actions=_without(stop.actions, first),
+        actions=_without_contradictions(stop.actions, first),
         wake_at=_earliest(context, entries, stop.wake_at),
-        problem=_both(problem, stop.problem),
+        problem=_joined(problem, stop.problem),
     )
 
 
-def _led(entries: dict[str, EmptySide], side: Side) -> bool:
+def _is_led_away(entries: dict[str, EmptySide], side: Side) -> bool:
     return side.key in entries and bool(entries[side.key].led_away)
 
 
@@ -228,7 +239,7 @@ def _lead_away(
     if not by_routes or not context.routes_lead:
         return actions
     if any(side.revision is SideRevision.NEW for side in by_routes):
-        if routing.share_led(context, status) == 0:
+        if routing.present_share(context, status) == 0:
             return actions
         return (*actions, *restoring.restore_depth_zero(context, status))
     return (*actions, *routing.everything_to_new(context, status))
@@ -252,18 +263,22 @@ def _lead_back(
         # Only if stable pods are ready again: a record that ended for another reason leaves the Service un-pinned,
         # or every second pass would pin it to a revision without pods.
         answer = any(
-            answers(context, status, side) for side in back if side.revision is SideRevision.STABLE
+            has_ready_pods(context, status, side)
+            for side in back
+            if side.revision is SideRevision.STABLE
         )
         return services.pinned(context, status) if answer else ()
     if ours.goal or not ours.release:
         return ()
     return (
         *services.pin(context, status, ours.step),
-        *routing.followed_again(context, status, ours.step),
+        *routing.route_step_again(context, status, ours.step),
     )
 
 
-def _without(actions: tuple[Action, ...], first: tuple[Action, ...]) -> tuple[Action, ...]:
+def _without_contradictions(
+    actions: tuple[Action, ...], first: tuple[Action, ...]
+) -> tuple[Action, ...]:
     """The remaining actions: no duplicates, and no route or pin that contradicts."""
     services = {a.service for a in first if isinstance(a, UnpinService | PinService)}
     routes = any(not isinstance(a, UnpinService | PinService) for a in first)
@@ -290,8 +305,10 @@ def _earliest(
 def new_side_is_led_away(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Routes give the new revision a share, and its pods have not been ready for the grace period."""
     entries = moonshift_status(status).empty_sides
-    led = any(_led(entries, side) for side in sides(context) if side.revision is SideRevision.NEW)
-    return led and context.routes_lead and routing.share_led(context, status) != 0
+    led = any(
+        _is_led_away(entries, side) for side in sides(context) if side.revision is SideRevision.NEW
+    )
+    return led and context.routes_lead and routing.present_share(context, status) != 0
 
 
 # --- the message --------------------------------------------------------------------------------
@@ -317,8 +334,8 @@ def _problem(
     return None
 
 
-def _both(problem: Refusal | None, other: Refusal | None) -> Refusal | None:
-    """The problem with requests comes first, unless the other problem is its cause; the message contains both."""
+def _joined(problem: Refusal | None, other: Refusal | None) -> Refusal | None:
+    """Two problems in one message. The problem with requests comes first, unless the other problem is its cause."""
     if problem is None or other is None:
         return problem or other
     causes = (

@@ -106,7 +106,7 @@ def _unpin_and_wait_for_endpoints(context: ReleaseContext, status: RolloutStatus
     stop = _unpin(context, status)
     if stop is not None:
         return stop
-    return Stop(status=status) if services.stable_services_are_blind(context) else None
+    return Stop(status=status) if services.stable_services_miss_new_pods(context) else None
 
 
 def _remove_canary(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -180,10 +180,10 @@ def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> 
     actions = mechanism_of(context).scale_up_stable(context, stable)
     if actions is None:
         # No pod can be added: while the new revision has ready pods, no route returns to a revision without any.
-        waits = not stable.ready and empty_sides.new_answers(context, status)
+        waits = not stable.ready and empty_sides.new_side_has_ready_pods(context, status)
         return Stop(status=status) if waits else None
     widened = services.widened_canary_services(context)
-    if widened or services.canary_services_are_narrow(
+    if widened or services.canary_services_miss_stable_pods(
         context, moonshift_status(status).stable_revision
     ):
         return Stop(status=status, actions=widened)

@@ -153,7 +153,7 @@ def _housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Actio
     if context.seen.workload is not None and not context.labelled and unsupported(context) is None:
         label = context.workload.kind.label
         housekeeping += (LabelWorkload(context.workload_key, label, context.kind_name),)
-    if moonshift_status(status).lent:
+    if moonshift_status(status).template_exchange:
         return housekeeping
     return (*housekeeping, *config_release.config_housekeeping(context, status))
 
@@ -215,7 +215,7 @@ def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
         return _disabled(context, status)
     if context.seen.workload is None:
         return _without_workload(context, status)
-    if moonshift_status(status).lent:
+    if moonshift_status(status).template_exchange:
         return continue_exchange(context, status)
     status = config_release.followed(context, status)
     changed_content = config_release.stamped(context, status)

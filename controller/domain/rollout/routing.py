@@ -35,7 +35,7 @@ from controller.domain.traffic.plan.abilities import (
 )
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan, share_of
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
-from controller.domain.traffic.validation.services import shared_service_tells_apart
+from controller.domain.traffic.validation.services import why_shared_service_mixes
 
 GIVEN_BACK = "given-back-above-"
 """Prefix of the recorded plan when objects are restored: the depth of the objects still in use follows it."""
@@ -119,7 +119,7 @@ def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime
 def unreadable_routes(context: ReleaseContext) -> Refusal | None:
     """A gateway object that does not exist or cannot be read."""
     for route in context.seen.routes:
-        named = f"{route.reference.kind} {context.namespace}/{route.reference.name}"
+        named = route.reference.name_in(context.namespace)
         match route.state:
             case RouteAbsent():
                 return Refusal(
@@ -150,7 +150,7 @@ def unsupported_step(context: ReleaseContext) -> Refusal | None:
                     reason=reasons.UNSUPPORTED_STEP,
                     message=f"step {number} cannot be carried out: {name_of_script(route.reference)} cannot "
                     f"{' or '.join(missing)}; change the step, or route the traffic by another object",
-                    object=f"{route.reference.kind} {context.namespace}/{route.reference.name}",
+                    object=route.reference.name_in(context.namespace),
                 )
     return None
 
@@ -161,7 +161,7 @@ def wanted_plan(context: ReleaseContext, status: RolloutStatus, index: int) -> R
     return _plan_of(context, status, step)
 
 
-def share_led(context: ReleaseContext, status: RolloutStatus) -> float | None:
+def present_share(context: ReleaseContext, status: RolloutStatus) -> float | None:
     """The new revision's share in the plan that the gateway objects follow; None if the share is not known."""
     plan = observed_plan(context)
     if plan == announcement(_plan_of(context, status, Step())).identity:
@@ -172,7 +172,7 @@ def share_led(context: ReleaseContext, status: RolloutStatus) -> float | None:
     return None if step is None or step.matches else share_of(step.traffic)
 
 
-def followed_again(
+def route_step_again(
     context: ReleaseContext, status: RolloutStatus, index: int
 ) -> tuple[Action, ...]:
     """Gateway objects that sent everything to the new revision get the step's share again."""
@@ -282,7 +282,7 @@ def revisions_are_mixed(context: ReleaseContext, status: RolloutStatus) -> Refus
     """One shared Service, and gateway objects that do not keep new pods out of the old share."""
     if not context.shared or not context.seen.routes:
         return None
-    reason = shared_service_tells_apart(
+    reason = why_shared_service_mixes(
         context.seen.routes, _stable_labels(context, status), _new_labels(context)
     )
     if reason is None:
@@ -325,11 +325,11 @@ def routed_note(context: ReleaseContext, index: int) -> Note:
     step = context.step(index)
     if whole := all_goes_to_new_because(context, index):
         return Note(reasons.ROUTED, whole, Severity.WARNING)
-    what = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
+    share = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
     names_left = ", ".join(map(name_of_script, _left_out(context, step)))
     kept = f"; all that comes through {names_left} goes to the stable version" if names_left else ""
     parts = "".join(
         f"; through {name_of_script(part.reference)} those of {len(part.matches)} of {len(step.matches)} matches do"
         for part in _partial_matches(context, step)
     )
-    return Note(reasons.ROUTED, f"step({index}): {what} to the new version{parts}{kept}")
+    return Note(reasons.ROUTED, f"step({index}): {share} to the new version{parts}{kept}")

@@ -27,7 +27,7 @@ from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.choice import mechanism_of
-from controller.domain.rollout.moving.from_zero import leaves_stable_pods, most_asked
+from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import shared_route_is_closed
@@ -85,7 +85,7 @@ def _following_pods(context: ReleaseContext, status: RolloutStatus, index: int) 
     if not context.routes_lead or not services.pin_is_over(context, index):
         return None
     actions = services.unpin(context)
-    waits = bool(actions) or services.stable_services_are_blind(context)
+    waits = bool(actions) or services.stable_services_miss_new_pods(context)
     return Stop(status, actions) if waits else None
 
 
@@ -100,7 +100,7 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if blocked is not None:
         warned = (*blocked.notes, *other_workloads.warnings(context, pins))
         return structs.replace(blocked, actions=(*pins, *blocked.actions), notes=warned)
-    if context.takes_all(index) and (pins or services.stable_services_are_blind(context)):
+    if context.takes_all(index) and (pins or services.stable_services_miss_new_pods(context)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return Stop(status, pins)
     counted = context.ready(context.new_pods)
@@ -125,7 +125,7 @@ def _position_comes_first(context: ReleaseContext, status: RolloutStatus) -> boo
     """
     stored = context.seen.rollout.status
     if nodes_from_zero.is_daemon_set(context):
-        return most_asked(context, stored) < most_asked(context, status)
+        return largest_visited_batch(context, stored) < largest_visited_batch(context, status)
     return leaves_stable_pods(context, stored) and not leaves_stable_pods(context, status)
 
 

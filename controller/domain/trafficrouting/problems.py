@@ -31,7 +31,7 @@ def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusa
                 "(patchPodTemplateMetadata), and one route cannot lead to both: make them the same"
             )
             return Refusal(reasons.INVALID_TRAFFIC_ROUTING, text, object=named)
-        # Once routes are in use, restoring them and telling the members is more important.
+        # Once routes are in use, restoring them and reporting to the members is more important.
         begins = bool(open_routes) or not seen.routing.status.members
         if (
             begins
@@ -55,14 +55,14 @@ def _unsupported_step(seen: TrafficRoutingSeen) -> Refusal | None:
                 reasons.UNSUPPORTED_STEP,
                 f"spec.strategy cannot be carried out: {name_of_script(route.reference)} cannot "
                 f"{' or '.join(missing)}; change spec.strategy, or route the traffic by another object",
-                object=f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}",
+                object=route.reference.name_in(seen.routing.metadata.namespace),
             )
     return None
 
 
 def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) -> Refusal | None:
     """A gateway object that cannot be read; a missing object matters only while a shared route is open."""
-    name = f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}"
+    name = route.reference.name_in(seen.routing.metadata.namespace)
     match route.state:
         case RouteAbsent():
             if not needed:

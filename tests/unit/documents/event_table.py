@@ -104,7 +104,7 @@ def generated() -> str:
         [
             *lines,
             "",
-            f"A kind that the controller may not read, or that the cluster does not serve, stalls a Rollout, too: {named}.",
+            f"A kind that may not be read, or that the cluster does not serve, stalls a Rollout, too: {named}.",
             "",
         ]
     )

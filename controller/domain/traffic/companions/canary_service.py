@@ -47,7 +47,10 @@ _OWN_MARKS = (
     "cloud.google.com/neg-status",
     "moonshift.dev/",
 )
-"""Labels and annotations (by prefix) that tie an object to a tool; `instance` is Argo CD's default tracking label."""
+"""Labels and annotations (by prefix) that tie an object to a tool; `instance` is Argo CD's default tracking label.
+
+Fewer than `validation/objects.NOT_COPIED`: other labels of charts stay, because a ServiceMonitor may select by them.
+"""
 
 
 def _marks(value: Json) -> dict[str, str]:

@@ -62,8 +62,8 @@ def corrections(
 
 def stored_how(original: Tree, sent: Tree, kept: Tree) -> Stored:
     """How the server stored the content it was sent: fields added inside our part are no difference."""
-    without = restore(original, sent, kept)
-    if not without.touched and same(without.content, original):
+    restored = restore(original, sent, kept)
+    if not restored.touched and same(restored.content, original):
         return Stored.AS_SENT
     return Stored.DROPPED if same(kept, original) else Stored.NORMALISED
 
@@ -84,7 +84,7 @@ def depth_of(object_state: ObjectState | None) -> int:
 
 
 def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
-    """Somebody changed a list in a way that cannot be told apart from ours."""
+    """Somebody changed a list so that their change cannot be separated from ours."""
     editor = editor_of(object_state.live).manager
     by = f" by {editor}" if editor else ""
     return Refusal(
@@ -98,9 +98,9 @@ def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
 def _left_alone(object_state: ObjectState, subject: str) -> Refusal:
     """Somebody changed our part, and the owner wants such changes left alone."""
     editor = editor_of(object_state.live).manager or "somebody"
-    what = ", ".join(map(str, object_state.changes))
+    changes = ", ".join(map(str, object_state.changes))
     return Refusal(
         reasons.ROUTE_HELD,
-        f"{editor} changed {subject}: {what}; {DRIFT} asks to leave it, so nothing is written",
+        f"{editor} changed {subject}: {changes}; {DRIFT} asks to leave it, so nothing is written",
         object=subject,
     )

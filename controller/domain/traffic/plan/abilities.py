@@ -26,7 +26,7 @@ REGEX = "RegularExpression"
 
 WORDS: Mapping[str, str] = {
     "weight": "divide requests by weight",
-    "subpercent": "say parts of a percent",
+    "subpercent": "divide by parts of a percent",
     "header": "match headers",
     "header-regex": "match headers by regular expression",
     "cookie": "match cookies",
@@ -36,7 +36,7 @@ WORDS: Mapping[str, str] = {
     "both": "match and divide in one step",
     "header-modifier": "change request headers for the new version",
 }
-"""The verb for each word of `--@can`, for messages."""
+"""The verb for each word of `--@can`, for messages: "Mapping/web cannot match cookies"."""
 
 Abilities = Sequence[tuple[Reference, frozenset[str] | None]]
 """References with the abilities of their scripts; None: all, or not known."""

@@ -76,7 +76,9 @@ def _backend(backend: Json, reference: Reference) -> Tree | None:
 
 
 def _concerns(entry: Json, hosts: set[str]) -> bool:
-    """A certificate for one of the hosts, or for all hosts."""
+    """The certificate is for one of the copy's hosts, or for all hosts. A copied rule without a host (`""`) needs every
+    certificate.
+    """
     named = entry.get("hosts") if isinstance(entry, dict) else None
     return (
         not isinstance(named, list)

@@ -73,11 +73,11 @@ def test_with_matches_and_a_share_both_count() -> None:
     assert needs(step, both=True) == {"header", "weight", "subpercent"}
     asked = msgspec.structs.replace(ROUTE, params=msgspec.Raw(b'{"both":true}'))
     assert missing_abilities(step, asked, frozenset({"header", "weight"})) == (
-        "say parts of a percent",
+        "divide by parts of a percent",
     )
     assert missing_abilities(step, INGRESS, frozenset({"header", "both"})) == (
         "divide requests by weight",
-        "say parts of a percent",
+        "divide by parts of a percent",
     )
 
 
