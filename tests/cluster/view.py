@@ -43,7 +43,7 @@ def ready(pod: JsonObject) -> bool:
 
 
 def image_of(pod: JsonObject) -> str:
-    """The image of a pod, by which tests tell revisions apart."""
+    """The image of a pod, by which tests distinguish revisions."""
     image: str = pod["spec"]["containers"][0]["image"]
     return image
 

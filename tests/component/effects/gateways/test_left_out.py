@@ -98,7 +98,7 @@ async def test_a_route_that_is_left_out_is_as_its_owner_wrote_it_until_it_is_led
     assert weights(scene.server) == [50, 50]
 
 
-async def test_a_route_says_the_alternatives_that_it_can_and_no_other() -> None:
+async def test_a_route_has_the_alternatives_that_it_can_express_and_no_other() -> None:
     scene = Scene("none")
     scene.server.objects[VS]["apiVersion"] = "networking.istio.io/v1beta1"
     (reported,) = BY_PATH.matches

@@ -77,7 +77,7 @@ def destination_rule(labels: dict[str, str]) -> bytes:
 
 
 def shared_world(style: str, subset: str = "stable") -> World:
-    """One Service for both revisions, told apart by a subset (or not)."""
+    """One Service for both revisions, separated by a subset (or not)."""
     strategy = CanaryStrategy(
         steps=make_steps("20%", "50%"),
         traffic_routings=(make_routing("web", VIRTUAL_SERVICE, RULE),),

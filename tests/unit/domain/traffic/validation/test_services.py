@@ -38,7 +38,7 @@ def reason(*routes: RouteSeen, old: dict[str, str] = OLD, new: dict[str, str] = 
     return why_shared_service_mixes(routes, old, new)
 
 
-def test_a_subset_without_new_pods_tells_revisions_apart() -> None:
+def test_a_subset_without_new_pods_separates_the_revisions() -> None:
     assert reason(service(), rule()) is None
 
 
