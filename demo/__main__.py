@@ -1,7 +1,7 @@
 """`python -m demo`: the product's main job, played and checked on a real control plane.
 
 Invariant: the exit status is 0 only if every check held; the program ends every process that it started, unless
-`--keep` was given. It must not do more than put the parts together.
+`--keep` was given. It only connects the parts.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ def _resume(folder: Path) -> int:
 
 
 async def play(options: DemoOptions) -> bool:
-    """Play the whole demo; say whether every check held."""
+    """Play the whole demo; return whether every check succeeded."""
     if kept.is_kept(options.folder):
         raise ClusterError(
             f"a demo was left up: end it by `python -m demo --stop --dir {options.folder}`"
@@ -134,7 +134,7 @@ async def play(options: DemoOptions) -> bool:
 
 
 async def play_elsewhere(options: DemoOptions, kubeconfig: Path) -> bool:
-    """Play the whole demo on an existing cluster; say whether every check held."""
+    """Play the whole demo on an existing cluster; return whether every check succeeded."""
     screen = Screen(Console(), time.monotonic())
     screen.scene("A cluster that is there", f"Moonshift is on it; the story plays in {NAMESPACE}.")
     options.folder.mkdir(parents=True, exist_ok=True)

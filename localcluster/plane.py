@@ -1,7 +1,8 @@
 """A running control plane and everything a test does with it.
 
-Why it exists: it is the one object other rooms hold. Invariant: it ends every process that it started, by pid; after
-`shut_down` there is no process and no data folder. It must not know the product: its kinds, its names, its behaviour.
+Why it exists: other rooms need one object for the whole plane. Invariant: it ends every process that it started, by
+pid; after `shut_down` there is no process and no data folder. It must not know the product: its kinds, its names, its
+behaviour.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ SCENE_SECONDS = 90.0
 
 
 class Story:
-    """One telling."""
+    """One run of the story."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Story:
         self.claims: list[Claim] = []
 
     async def deploy(self) -> None:
-        """The shop, and what a good version is."""
+        """The shop, and its measured good version."""
         self._screen.scene(
             "A shop and its gate", "Prometheus scrapes it; 5 % of its requests fail."
         )

