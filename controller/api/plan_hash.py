@@ -62,7 +62,7 @@ def _filled(**fields: object) -> JsonObject:
 
 
 def _present(**fields: object) -> JsonObject:
-    """The fields that are there at all: what Go prints of pointers."""
+    """The fields that are present: Go prints a pointer's field if the pointer is set, also to zero."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

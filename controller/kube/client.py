@@ -131,7 +131,7 @@ class KubeClient:
         field_manager: str = FIELD_MANAGER,
         limits: Limits | None = None,
     ) -> Self:
-        """The same, with a source that was chosen before."""
+        """A client with a source of credentials that was chosen before."""
         api = ControllerApi(
             source,
             user_agent=user_agent,

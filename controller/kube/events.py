@@ -86,7 +86,7 @@ class EventRecorder:
         message: str,
         action: str = "Reconcile",
     ) -> None:
-        """Tell people about an object; returns at once."""
+        """Record an Event about an object; returns before it is written."""
         note = Note(
             resource, metadata, type, reason[:128], _note_text(message), action[:128],
             self._clock.now(),

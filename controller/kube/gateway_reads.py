@@ -80,7 +80,7 @@ class GatewayReads:
         return await self._client.get(resource, namespace, name)
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
-        """PUT."""
+        """Replace the object (PUT)."""
         return await self._client.replace(resource, namespace, name, body)
 
     async def json_patch(
@@ -94,7 +94,7 @@ class GatewayReads:
         return await self._client.json_patch(resource, namespace, name, operations)
 
     async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
-        """POST."""
+        """Create the object (POST)."""
         return await self._client.create(resource, namespace, body)
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:

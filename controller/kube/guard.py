@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Reviewer(Protocol):
-    """Asks the API server."""
+    """Asks the API server whether an account has a right."""
 
     async def review(self, token: str, path: str) -> Verdict:
         """The account of the token, and whether it may get the path. Raises MoonshiftError if the API server does not

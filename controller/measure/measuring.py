@@ -80,7 +80,7 @@ class Measuring:
                 self._abandon(key, *going)
 
     async def aclose(self) -> None:
-        """End everything that is under way."""
+        """End every measurement that is under way."""
         tasks: list[asyncio.Task[Any]] = [task for _, task in self._under_way.values()]
         tasks += [*self._shared.values(), *self._dropping]
         self._under_way.clear()

@@ -58,18 +58,18 @@ class Unelected:
         """No namespace comes or goes."""
 
     def holds(self, namespace: str) -> bool:
-        """Each."""
+        """Always: this process leads every namespace."""
         return True
 
     def check(self, namespace: str) -> None:
         """Every write is let through."""
 
     async def run(self, work: Work) -> None:
-        """At once."""
+        """Run the work at once: nobody else can lead."""
         await work()
 
     async def during(self, namespace: str, duty: Work) -> None:
-        """At once."""
+        """Do the duty at once: nobody else can lead."""
         await duty()
 
 
@@ -86,5 +86,5 @@ class OneLeader(Unelected):
         self._fence.check()
 
     async def run(self, work: Work) -> None:
-        """While the Lease is held."""
+        """Run the work while the Lease is held."""
         await self._leader.run(work)

@@ -76,7 +76,7 @@ async def evaluate(
 
 
 def _shown(answer: Answer) -> Tree:
-    """All that would be written."""
+    """Every object as it would be written."""
     if not answer.objects:
         return answer.content
     return {**answer.content, OBJECTS: [_manifest(item) for item in answer.objects]}
@@ -101,7 +101,9 @@ def expected_content(expected: Tree) -> Tree:
 
 
 def comparable(subject: Subject, result: Tree, expected: Tree) -> Tree:
-    """The part of a result that is compared: for a class, the canary Ingress's annotations are enough to expect."""
+    """The part of a result that is compared: for an Ingress class, a case may expect the canary Ingress's annotations
+    alone.
+    """
     said_whole = "spec" in expected or OBJECTS in expected
     objects = result.get(OBJECTS)
     if not subject.class_type or said_whole or not isinstance(objects, list) or not objects:
