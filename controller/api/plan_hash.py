@@ -31,7 +31,7 @@ def plan_hash(strategy: JsonObject) -> str:
 
 
 def plan_hash_of(strategy: Strategy) -> str:
-    """The same for a decoded strategy."""
+    """Hash of a decoded strategy; empty if there is no plan."""
     return plan_hash(msgspec.json.decode(msgspec.json.encode(strategy)))
 
 

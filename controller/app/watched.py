@@ -308,7 +308,7 @@ class Watched:
         )
 
     def _follow(self, resource_name: str, store: Store[V]) -> Callable[[], None]:
-        """Both ledgers follow the watch events of a store; the returned function ends that."""
+        """Let both ledgers follow the watch events of a store; the returned function ends this."""
         ends = [
             ledger.follow(resource_name, store)
             for ledger in (self.rollouts.ledger, self.routings.ledger)

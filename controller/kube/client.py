@@ -143,7 +143,7 @@ class KubeClient:
         return cls(api, field_manager=field_manager)
 
     def fenced(self, fence: Fence) -> "KubeClient":
-        """The same connections; every write has to pass the fence first."""
+        """A client with the same connections; every write has to pass the fence first."""
         return KubeClient(
             self._api,
             field_manager=self._field_manager,

@@ -165,7 +165,7 @@ class EventRecorder:
         return of_object[note.event_name]
 
     def _found(self, note: Note) -> _Series:
-        """The same, of a note that was queued."""
+        """The number of reports of a queued note; nothing is remembered."""
         return self._known.get(_about(note), {}).get(note.event_name) or _Series()
 
     def _due(self, series: _Series) -> bool:

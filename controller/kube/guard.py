@@ -18,7 +18,7 @@ from controller.telemetry.secure import Verdict
 ALLOWED_SECONDS = 60.0
 """The time for which an allowed token is not checked again; a revoked right may work for that long."""
 REFUSED_SECONDS = 10.0
-"""The same for a refused token, so that a granted right works soon."""
+"""The time for which a refused token is not checked again; it is short, so that a granted right works soon."""
 MAX_KNOWN = 64
 """Tokens that are remembered at once."""
 REVIEWS_PER_SECOND, REVIEWS_AT_ONCE = 2.0, 20

@@ -384,7 +384,7 @@ class Reflector(Generic[V]):
 
 
 async def _in_pieces(every: Iterable[T]) -> AsyncGenerator[T, None]:
-    """All of them, with turns for others in between."""
+    """Each item; other tasks get a turn after every few items."""
     for number, one in enumerate(every, 1):
         yield one
         if number % EVENTS_BETWEEN_YIELDS == 0:

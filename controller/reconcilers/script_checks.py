@@ -36,7 +36,7 @@ _OF_THE_MOMENT = frozenset({"TIMEOUT", "CRASHED"})
 UNUSABLE = "ScriptUnusable"
 """Event: a script does not compile, is empty, or has a key that names no kind."""
 SHADOWED = "ScriptShadowed"
-"""Event: a packaged script is used instead."""
+"""Event: a key of the ConfigMap has no effect, because a packaged script is used instead."""
 USABLE = "ScriptUsable"
 """Event: the defect of a key is corrected."""
 

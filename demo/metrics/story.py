@@ -78,7 +78,7 @@ class Story:
         await self._wait("the end", lambda s: status(s).get("phase") == "Healthy")
 
     async def take_a_bad_one_back(self) -> None:
-        """The same with onFailure: rollback; nobody is needed."""
+        """A bad release with onFailure: rollback; nobody has to act."""
         self._screen.scene("v4 has more errors, too", "onFailure: rollback. Nobody is needed.")
         await self._do(f"kubectl apply -f {EXAMPLE}/rollout-rollback.yaml")
         await self._do(f"kubectl set image deployment/{NAME} main=shop:v4")

@@ -34,7 +34,7 @@ INSIDE = frozenset({"kcm", "scheduler", "gateways", "kruise", NODE_USER, PROXY_U
 
 @dataclass(frozen=True, slots=True)
 class NodeLayout(Layout):
-    """The same folders and ports; `api_port` is the door's."""
+    """The folders and ports of a layout without a node; `api_port` is that of the door."""
 
     def url_for(self, user: str) -> str:
         """The API server's URL: behind the door it listens on the node's address."""

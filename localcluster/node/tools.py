@@ -26,7 +26,7 @@ PACKAGES: Mapping[str, str] = {
 }
 """Program → Debian package that has it."""
 IMAGE_PACKAGES: Mapping[str, str] = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
-"""The same for the programs that build the product's images."""
+"""Program → Debian package, for the programs that build the product's images."""
 NETWORK_PACKAGE = "containernetworking-plugins"
 INSTALL = "make node-tools"
 PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -166,7 +166,7 @@ def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> Owners
 
 
 def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:
-    """It has pods, and its own controller would replace them."""
+    """Whether the set has pods, and its own controller would replace them."""
     if kind.has_replicas and number(obj, "spec", "replicas") == 0:
         return False
     by_hand = text(strategy_of(obj), "type") == "OnDelete"

@@ -29,6 +29,7 @@ from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import (
     autoscalers,
     config_release,
+    empty_side_record,
     empty_side_routes,
     messages,
     routing,
@@ -78,7 +79,7 @@ MAX_TRANSITIONS = 64
 def decide(seen: Observation, now: datetime) -> Decision:
     """The decision about this Rollout, from all that is known of it at `now`."""
     context = ReleaseContext(seen=seen, now=now)
-    status = empty_side_routes.noted(context, seen.rollout.status)
+    status = empty_side_record.noted(context, seen.rollout.status)
     notes: tuple[Note, ...] = ()
     actions: tuple[Action, ...] = ()
     for _ in range(MAX_TRANSITIONS):

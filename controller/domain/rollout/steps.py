@@ -215,7 +215,7 @@ def _paused(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 
 def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
-    """The same stop, with repairs of the step's pods, Services and routes."""
+    """`transition` with repairs of the step's pods, Services and routes in addition."""
     index = moonshift_status(transition.status).step
     due = [
         time
@@ -230,7 +230,7 @@ def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
 
 
 def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
-    """The same stop, with repairs of the routes; or without them if another writer changed the routes again."""
+    """`transition` with repairs of the routes in addition; without them if another writer changed the routes again."""
     drift = drift_of(context)
     status, notes = noted(transition.status, drift, context.now)
     if drift.held is not None:

@@ -86,11 +86,11 @@ class DoubledCloneSet(Sets):
         return None
 
     def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """It creates no pod until the stable revision is the current one again."""
+        """A CloneSet creates no pod until the stable revision is its current one again."""
         return clones_from_zero.only_stable_returns(context, status)
 
     def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
-        """Its controller has made the new revision its current one."""
+        """Whether the CloneSet's controller has made the new revision the current one."""
         return clones_from_zero.returned_as_new(context, status)
 
     def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -10,7 +10,7 @@ from controller.api.autoscaling import Autoscaler
 from controller.domain.pods.hpa import is_paused
 from controller.domain.rollout import routing
 from controller.domain.rollout.deadline import _stuck
-from controller.domain.rollout.empty_side_routes import _has_share, _way_to_move_share
+from controller.domain.rollout.empty_side_record import _has_share, _way_to_move_share
 from controller.domain.rollout.empty_sides import SERVICE, Side, SideRevision
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.moving.doubled import DoubledCloneSet
