@@ -1,7 +1,7 @@
 """`python -m demo`: the product's main job, played and checked on a real control plane.
 
 Invariant: the exit status is 0 only if every check held; the program ends every process that it started, unless
-`--keep` was given. It must not do more than put the parts together.
+`--keep` was given. It only connects the parts.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ def _resume(folder: Path) -> int:
 
 
 async def play(options: DemoOptions) -> bool:
-    """Play the whole demo; say whether every check held."""
+    """Play the whole demo; return whether every check succeeded."""
     if kept.is_kept(options.folder):
         raise ClusterError(
             f"a demo was left up: end it by `python -m demo --stop --dir {options.folder}`"
@@ -124,7 +124,7 @@ async def play(options: DemoOptions) -> bool:
     screen = Screen(Console(), begun)
     async with stage(screen, options) as (plane, product):
         try:
-            held = await tell(screen, plane, options)
+            held = await play_story(screen, plane, options)
         except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
             screen.failure(failure, {part.program.log: part.log_tail() for part in product.parts})
             held = False
@@ -134,14 +134,14 @@ async def play(options: DemoOptions) -> bool:
 
 
 async def play_elsewhere(options: DemoOptions, kubeconfig: Path) -> bool:
-    """Play the whole demo on an existing cluster; say whether every check held."""
+    """Play the whole demo on an existing cluster; return whether every check succeeded."""
     screen = Screen(Console(), time.monotonic())
     screen.scene("A cluster that is there", f"Moonshift is on it; the story plays in {NAMESPACE}.")
     options.folder.mkdir(parents=True, exist_ok=True)
     reporter = ConsoleReporter(screen.console)
     async with reached(kubeconfig, options.folder, reporter) as cluster:
         try:
-            return await tell(screen, cluster, options)
+            return await play_story(screen, cluster, options)
         except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
             screen.failure(failure, {})
             return False
@@ -184,8 +184,8 @@ async def stage(screen: Screen, options: DemoOptions) -> AsyncIterator[tuple[Pla
             await plane.shut_down()
 
 
-async def tell(screen: Screen, plane: Cluster, options: DemoOptions) -> bool:
-    """Tell the story; say whether every check held."""
+async def play_story(screen: Screen, plane: Cluster, options: DemoOptions) -> bool:
+    """Play the story; return whether every check succeeded."""
     commands = _commands(plane, options)
     commands.install()
     async with plane.recorder(*KINDS) as recorder:

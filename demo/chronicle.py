@@ -55,12 +55,12 @@ def judge(changes: Iterable[Change]) -> list[Claim]:
         ),
         _before("the route went before the subset that it named", restored, removed),
         _before("the canary pod went after the routes that led to it", restored, emptied),
-        _never_to_nobody(history),
+        _every_route_led_to_a_ready_pod(history),
     ]
 
 
 def timeline(changes: Iterable[Change]) -> Iterator[tuple[int, str]]:
-    """Print the changes of routes, pods and Deployments, with the cluster's revisions."""
+    """Yield the changes of routes, pods and Deployments: the cluster's revision, and the change in words."""
     last_text: dict[Key, str] = {}
     for change in changes:
         text = _change_text(change)
@@ -69,7 +69,7 @@ def timeline(changes: Iterable[Change]) -> Iterator[tuple[int, str]]:
             yield change.resource_version, text
 
 
-def nobody_behind(state: State) -> list[str]:
+def routes_to_nobody(state: State) -> list[str]:
     """The routes of the VirtualService that lead to no ready pod, in words."""
     rules = _http(find(state, VIRTUAL_SERVICES, "nginx-vs"))
     entries = [entry for rule in rules for entry in rule.get("route", ())]
@@ -97,7 +97,7 @@ def _serving(state: State, destination: JsonObject) -> list[JsonObject]:
     ]
 
 
-def _never_to_nobody(history: list[Change]) -> Claim:
+def _every_route_led_to_a_ready_pod(history: list[Change]) -> Claim:
     state: dict[Key, JsonObject] = {}
     judged, wrong = 0, []
     begun = False
@@ -108,11 +108,11 @@ def _never_to_nobody(history: list[Change]) -> Claim:
             state[change.key] = change.object
         # From the moment the application is first complete: before, its own objects are still being applied.
         begun = begun or (
-            find(state, VIRTUAL_SERVICES, "nginx-vs") != {} and not nobody_behind(state)
+            find(state, VIRTUAL_SERVICES, "nginx-vs") != {} and not routes_to_nobody(state)
         )
         if begun and change.key.kind in ROUTING_KINDS:
             judged += 1
-            wrong += [f"revision {change.resource_version}: {to}" for to in nobody_behind(state)]
+            wrong += [f"revision {change.resource_version}: {to}" for to in routes_to_nobody(state)]
     text = f"at each of {judged} revisions every route led to a ready pod of its subset"
     return true(text, judged > 0 and not wrong, "\n".join(wrong) or "nothing was recorded")
 
@@ -159,9 +159,9 @@ def _change_text(change: Change) -> str:
     body, kind, name = change.object, change.key.kind, change.key.name
     if kind == PODS:
         leaving = change.type == "DELETED" or "deletionTimestamp" in body["metadata"]
-        what = "leaves" if leaving else "is ready" if is_ready(body) else ""
+        news = "leaves" if leaving else "is ready" if is_ready(body) else ""
         page = home_page(body).removeprefix("nginx-configmap-")
-        return what and f"pod {name} ({page} page) {what}"
+        return news and f"pod {name} ({page} page) {news}"
     if kind == VIRTUAL_SERVICES:
         return f"VirtualService: {_describe_http(_http(body))}"
     if kind == DESTINATION_RULES:

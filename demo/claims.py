@@ -1,6 +1,6 @@
 """One statement about the cluster, and the facts that contradict it.
 
-Invariant: a claim holds exactly if nothing contradicts it. It must do no I/O.
+Invariant: a claim is true exactly if its contradiction is empty. It must do no I/O.
 """
 
 import difflib

@@ -42,11 +42,11 @@ class ExistingCluster:
         self._kubeconfig, self._client = kubeconfig, client
 
     def kubeconfig(self, user: str) -> Path:
-        """The same for all users: the kubeconfig of the person who plays the story."""
+        """The kubeconfig of the person who plays the story, for every user."""
         return self._kubeconfig
 
     def client(self, user: str) -> ApiClient:
-        """The same client for all users."""
+        """The client of the person who plays the story, for every user."""
         return self._client
 
     def recorder(self, *kinds: Kind) -> AbstractAsyncContextManager[Recorder]:

@@ -1,7 +1,7 @@
 """The objects and values that must be in the cluster at each point of the story, literally.
 
-Why it exists: the demo proves something only if the expected values do not come from the code under test. Invariant:
-expected values are written out here, or were in the cluster before the product touched it. It must do no I/O.
+Why it exists: values that come from the code under test would prove nothing. Invariant: expected values are written out
+here, or were in the cluster before the product touched it. It must do no I/O.
 """
 
 import copy

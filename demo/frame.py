@@ -80,7 +80,7 @@ def pod_state(pod: JsonObject) -> Text:
 
 
 def share_bars(state: State) -> list[Text]:
-    """One bar per rule: who gets which share of its requests."""
+    """One bar per rule: the targets of its requests and their shares."""
     rules = _spec(state, VIRTUAL_SERVICES, "nginx-vs").get("http") or ()
     bars = []
     for rule in rules:
@@ -130,7 +130,7 @@ def waiting_line(moment: Moment) -> Text:
 
 
 def obstacle(moment: Moment) -> str:
-    """The obstacle, as far as an onlooker can tell."""
+    """The obstacle, from the objects that an onlooker can read."""
     found = pods(moment.state)
     if any("deletionTimestamp" in pod["metadata"] for pod in found):
         return "a pod leaves"

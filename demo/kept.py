@@ -1,8 +1,8 @@
 """A stage that stays up after the demo: how to go on, how to start ended processes again, and how to end the stage.
 
-Why it exists: `--keep` leaves processes behind, and the user must be able to find them again. In a cluster a Deployment
-starts a controller again that lost its Lease; here, after a laptop has slept, a person does. Invariant: only processes
-that are in the stage's file, with their start times, are ended, and only processes in that file are started.
+Why it exists: `--keep` leaves processes behind, and the user must be able to find them again. In a cluster the kubelet
+starts a controller again that lost its Lease; here a person does so after the laptop has slept. Invariant: only
+processes that are in the stage's file, with their start times, are ended, and only processes in that file are started.
 """
 
 import os
@@ -99,7 +99,7 @@ def _component(name: str, process: KeptProcess, folder: Path) -> Component:
 
 
 def _probes(command: tuple[str, ...]) -> str:
-    """The address of the process' readiness probe."""
+    """The address of the process's readiness probe."""
     given = (word.partition("=") for word in command)
     return next((value for flag, _, value in given if flag == PROBES), "")
 

@@ -1,6 +1,6 @@
 """The place of the story: `default` in a cluster of its own, or a namespace of its own in an existing cluster.
 
-Invariant: it is known from the command line alone, before anything is asked of a cluster.
+Invariant: it is known from the command line alone, before any request to a cluster.
 """
 
 import sys

@@ -8,7 +8,7 @@ from localcluster.api import ApiClient
 
 
 async def break_the_restore(client: ApiClient) -> None:
-    """Leave a piece of the release in the VirtualService, as a restore that forgets something would."""
+    """Leave a part of the release in the VirtualService, like an incomplete restore."""
     annotations = {"rollouts.kruise.io/original-spec-configuration": "{}"}
     await client.patch(
         APPLIED["VirtualService nginx-vs"], {"metadata": {"annotations": annotations}}

@@ -20,7 +20,7 @@ from demo.frame import MUTED, Moment, draw, rollout_words
 
 REFRESH_SECONDS = 0.1
 READING_SECONDS = 2.0
-"""How long a picture stands on a terminal before the story goes on."""
+"""Seconds for which a picture stays on a terminal before the story continues."""
 
 Picture = Callable[[float], Moment]
 
@@ -49,7 +49,7 @@ class Screen:
             self._line(Text(f"  {row}", style=MUTED))
 
     def note(self, text: str) -> None:
-        """Show lines as they are, unbroken: they are there to be copied."""
+        """Show lines without line breaks of our own: people copy them."""
         self.console.print(Text(text), highlight=False, soft_wrap=True)
 
     @contextlib.asynccontextmanager
@@ -114,7 +114,7 @@ class Screen:
             self._line(Text(f"{revision:>6}  ", style=MUTED) + Text(text, style=""))
 
     def verdict(self, claims: Iterable[Claim]) -> None:
-        """Say how it ended."""
+        """Print the outcome and the duration."""
         all_of_them = list(claims)
         wrong = [claim for claim in all_of_them if not claim.holds]
         seconds = f"{time.monotonic() - self._begun:.0f} s"
@@ -159,7 +159,7 @@ class Screen:
 
 
 def last(moment: Moment) -> Moment:
-    """The moment without the line about waiting: nothing is waited for any more."""
+    """The moment without the line about waiting: the wait is over."""
     return Moment(moment.state, moment.original)
 
 

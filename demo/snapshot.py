@@ -1,7 +1,7 @@
 """The objects that an onlooker reads from the API server at one moment.
 
-Why it exists: the demo's judgement must not rest on what the controller says about itself. Invariant: every object is
-read again, by a client of its own and as another user than the product. It must not write.
+Why it exists: the demo must judge by the objects themselves, not by the controller's own statements. Invariant: every
+object is read again, by a client of its own and as another user than the product. It must not write.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The objects of the story as one reader sees them at one moment.
 
 Why it exists: the live view and the judgement of the recorded history ask the same questions. Invariant: everything is
-read from objects as the API serves them; nothing is asked of the product. It must do no I/O.
+read from objects as the API serves them; the product is not asked. It must do no I/O.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The command line: `python -m localcluster build | up | down | status`.
 
 Why it exists: people and scripts want the cluster without a test. Invariant: `up` either leaves a whole plane or
-nothing; `down` may be repeated. It must not do more than call the package and print.
+nothing; `down` may be repeated. It only calls the package and prints.
 """
 
 import asyncio
@@ -80,12 +80,12 @@ async def _build(reporter: ConsoleReporter, for_tests: bool) -> Binaries:
 )
 @click.option("--node", is_flag=True, help="With a real node, which runs containers; needs root.")
 def up(directory: Path, kubeconfig_out: Path | None, node: bool) -> None:
-    """Start, and say how to reach it."""
+    """Start the plane, and print how to reach it."""
     asyncio.run(_up(NodePlane if node else Plane, directory, kubeconfig_out))
 
 
 async def _up(kind: type[Plane], directory: Path, kubeconfig_out: Path | None) -> None:
-    # Said before anything is built: that takes minutes.
+    # Printed before the build, which takes minutes.
     if kind is NodePlane and (reason := tools.refusal()):
         raise ClusterError(reason)
     if read_state(directory) is not None:

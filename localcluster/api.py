@@ -2,8 +2,8 @@
 
 Why it exists: starting a plane, recording it and preparing tests need a few requests, without kubectl's 0.1 s each and
 without the product's client, because the client is under test. Invariant: one user per client, every error status
-raises. It must not cache, and asks again only where the server says when (429: the storage of a kind that was just made
-is not there yet), as every client of Kubernetes does.
+raises. It must not cache. Like every client of Kubernetes it repeats a request only if the server's answer names the
+time (429: the storage of a new kind is not ready yet).
 """
 
 import asyncio
@@ -24,7 +24,7 @@ MERGE_PATCH = "application/merge-patch+json"
 REQUEST_SECONDS = 90.0
 TOO_MANY_REQUESTS = 429
 ATTEMPTS = 10
-"""As many as client-go makes."""
+"""Attempts after a 429; client-go makes as many."""
 
 
 class ApiClient:

@@ -1,6 +1,6 @@
 """Reads the API server's audit log.
 
-Why it exists: how many requests a controller makes, as whom and with which bodies, is judged from what the server saw.
+Why it exists: the requests of a controller, their users and their bodies are judged from the server's own record.
 Invariant: every answered request is one record: a watch counts when it starts (its end is dropped), a refused watch
 when it is refused. The log is written before the answer ends, so a count taken after an answer is exact. It must not
 follow the file in the background.
@@ -15,10 +15,12 @@ from typing import Any
 import msgspec
 
 FORBID = "forbid"
-"""The decision of the API server's authorizer on a request without a right; admission refuses with 403, too."""
+"""The annotation with the decision of the API server's authorizer. The code alone is not enough: admission refuses with
+403, too.
+"""
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 QUESTIONS = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
-"""Groups whose objects are created to ask something (who am I, may I), and are never stored."""
+"""Groups of reviews: their objects are created to ask a question (who am I, may I), and are never stored."""
 
 
 class AuditRecord(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 Why it exists: a build takes minutes and its result depends on a few files only. Invariant: a folder of the cache is
 complete or absent (it appears by one rename), its name is the hash of everything it was built from, and of several
-builders at once one works while the others wait. It must not write outside the cache, nor need more than Go.
+builders at once one works while the others wait. It must not write outside the cache, and must need only Go.
 """
 
 import hashlib

@@ -63,17 +63,17 @@ def place_of(extra: Extra) -> BuiltExtra:
 
 async def ensure_extra(extra: Extra, reporter: Reporter | None = None) -> BuiltExtra:
     """Return the extra, building it unless the cache has it."""
-    tell: Reporter = reporter or SilentReporter()
+    reporter = reporter or SilentReporter()
     built = place_of(extra)
     if built.folder.is_dir():
         return built
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
-    async with locked(root / f"{built.folder.name}.lock", tell):
+    async with locked(root / f"{built.folder.name}.lock", reporter):
         if not built.folder.is_dir():
-            go = await ensure_go(root, tell, needed_version(extra.program.module))
-            tell.note(f"building {extra.program.title} into {built.folder}")
-            await _build_into(built, go, tell)
+            go = await ensure_go(root, reporter, needed_version(extra.program.module))
+            reporter.note(f"building {extra.program.title} into {built.folder}")
+            await _build_into(built, go, reporter)
     return built
 
 

@@ -1,6 +1,6 @@
 """The values a recording consists of, and the order among them.
 
-Why it exists: recorded changes are judged long after, and apart from, the recording. Invariant: resourceVersions of one
+Why it exists: recorded changes are judged later, by other code than the recorder. Invariant: resourceVersions of one
 etcd are one total order; the newest change of a key is its state. It must do no I/O.
 """
 
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Names one object."""
+    """The kind, namespace and name of an object."""
 
     kind: Kind
     namespace: str

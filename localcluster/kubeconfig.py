@@ -1,8 +1,8 @@
 """The users of a plane and the kubeconfig files they log in with.
 
-Why it exists: each part of a test acts under its own name, so that the audit log tells who did what. Invariant: one
-token per user and plane, files of mode 0600, the authority inside the file. The names exist for the audit log; only
-`recorder` is confined; test RBAC with ServiceAccounts.
+Why it exists: each part of a test acts under its own name, so that the audit log shows who sent each request.
+Invariant: one token per user and plane, files of mode 0600, the authority inside the file. The names exist for the
+audit log; only `recorder` is confined; test RBAC with ServiceAccounts.
 """
 
 import base64

@@ -32,7 +32,7 @@ class MetricPage:
         return f"127.0.0.1:{self.port}"
 
     def serve(self, name: str, errors: float) -> None:
-        """Requests that this one answers come from now on, with this share of errors."""
+        """From now on requests are counted for this pod, with this share of errors."""
         self.shares[name] = errors
 
     def reset(self) -> None:
@@ -61,7 +61,7 @@ class MetricPage:
 
 @asynccontextmanager
 async def served_page(label: str = "service") -> AsyncIterator[MetricPage]:
-    """The page, listening, with time passing; `label` tells who answered."""
+    """Serve the page while time passes; `label` names the answering pod."""
     found = MetricPage(label)
     app = web.Application()
     app.router.add_get("/metrics", found.page)

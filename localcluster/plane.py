@@ -1,7 +1,8 @@
 """A running control plane and everything a test does with it.
 
-Why it exists: it is the one object other rooms hold. Invariant: it ends every process that it started, by pid; after
-`shut_down` there is no process and no data folder. It must not know the product: its kinds, its names, its behaviour.
+Why it exists: other rooms need one object for the whole plane. Invariant: it ends every process that it started, by
+pid; after `shut_down` there is no process and no data folder. It must not know the product: its kinds, its names, its
+behaviour.
 """
 
 import asyncio
@@ -88,13 +89,13 @@ class Plane(Access):
         reporter: Reporter | None = None,
     ) -> Self:
         """Start a plane and leave it running; a port that was taken meanwhile leads to another attempt."""
-        tell: Reporter = reporter or SilentReporter()
-        binaries = await ensure_built(tell)
+        reporter = reporter or SilentReporter()
+        binaries = await ensure_built(reporter)
         folder = absolute(directory)
         for attempt in range(1, ATTEMPTS + 1):
             plane = cls._prepare(folder, binaries, tied, extra_flags or {})
             try:
-                await plane._start(tell)
+                await plane._start(reporter)
             except BaseException as error:
                 await plane.shut_down()
                 in_use = "address already in use" in str(error)

@@ -151,7 +151,7 @@ class Component:
             await asyncio.sleep(0.001)
 
     async def cont(self) -> None:
-        """Let a frozen process go on (SIGCONT)."""
+        """Continue a frozen process (SIGCONT)."""
         self._signal(signal.SIGCONT)
 
     async def ended(self) -> None:

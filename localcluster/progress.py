@@ -1,7 +1,7 @@
 """Shows long work to a person: which phase, how far, how many seconds, how many are left.
 
-Why it exists: a first build takes minutes, and silence looks like a hang. Invariant: on a terminal one live line,
-in a pipe plain lines, a few per phase; no time is promised before enough was seen. It must not decide anything:
+Why it exists: a first build takes minutes, and silence looks like a hang. Invariant: on a terminal one live line, in a
+pipe plain lines, a few per phase; no time is estimated before a part of the work is done. It must not decide anything:
 callers report, this prints.
 """
 
@@ -22,7 +22,7 @@ from rich.progress import (
 
 PLAIN_INTERVAL_SECONDS = 15.0
 SEEN_ENOUGH = 0.05
-"""Share of the work after which its pace says something."""
+"""Share of the work after which its pace gives a usable estimate."""
 
 
 def time_left(seconds: float, done: float, total: float | None) -> str:

@@ -22,7 +22,9 @@ REALTYPES = Extra(
     Program(Path(__file__).parent / "realtypes", ".", "the gateways' published types"),
 )
 OF_A_MODULE = "module "
-"""How the source of a kind begins whose types are imported; others are fields named by us from a public schema."""
+"""The beginning of the source of a kind whose Go types are imported. For other kinds we listed the fields from a public
+schema.
+"""
 
 
 class _Answer(msgspec.Struct):

@@ -1,6 +1,6 @@
 """Records every change of chosen kinds in the order in which the cluster made them.
 
-Why it exists: invariants are judged from the history of the whole cluster, not from what a test happened to look at.
+Why it exists: invariants are judged from the history of the whole cluster, not from the few objects that a test reads.
 Invariant: recording starts from one revision for all kinds; while the API server lives no change is missed, and where
 its restart forces a new list the stretch is named in `gaps`; `missing` compares with the audit log. It must not write.
 """

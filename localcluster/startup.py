@@ -1,7 +1,7 @@
-"""Prepares a plane's folder and knows how each component is run and when it is ready.
+"""Prepares a plane's folder, and defines the command line and the readiness of each component.
 
-Why it exists: starting a plane and taking over a running one need the same components. Invariant: the same layout
-gives the same components, in the order in which they are started. It must not start any.
+Why it exists: starting a plane and taking over a running one need the same components. Invariant: the same layout gives
+the same components, in the order in which they are started. It must not start any.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ def make_components(
     client: ApiClient,
     further: Mapping[str, ReadyCheck],
 ) -> dict[str, Component]:
-    """Return the components, not started; `further` says when those that are not of every plane are ready."""
+    """Return the components, not started; `further` has the readiness of components that only some planes have."""
     checks: dict[str, ReadyCheck] = {
         ETCD: _EtcdReady(layout),
         APISERVER: _ApiServerReady(client),

@@ -37,7 +37,7 @@ class GoToolchain:
             "GOWORK": "off",
             "CGO_ENABLED": "0",
             "GOFLAGS": "-trimpath -buildvcs=false",
-            # A compiler lives for a second: not to collect its garbage saves a sixth of its CPU time.
+            # A compiler runs for a second: without garbage collection it needs a sixth less CPU time.
             "GOGC": os.environ.get("GOGC", "off"),
             "GOMEMLIMIT": os.environ.get("GOMEMLIMIT", "3GiB"),
         }

@@ -35,7 +35,7 @@ class ResourceUse:
 
 
 def usage(pid: int, children: bool = True) -> ResourceUse:
-    """Return what a process uses, with its living descendants unless told otherwise."""
+    """Return the use of a process, by default together with its living descendants."""
     pids = [pid, *descendants(pid)] if children else [pid]
     return sum((_one(p) for p in pids), ResourceUse())
 

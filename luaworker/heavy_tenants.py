@@ -23,7 +23,7 @@ class HeavyTenants:
         return tenant in self._heavy
 
     def note(self, tenant: str, *, heavy: bool) -> None:
-        """Learns how a call ended."""
+        """Records whether the tenant's last call was heavy."""
         self._heavy.pop(tenant, None)
         if heavy:
             self._heavy[tenant] = None

@@ -65,7 +65,7 @@ class ScriptCache:
 class _Record:
     failures: int
     last: float
-    what: str
+    outcome: str
 
 
 class Breaker:
@@ -86,7 +86,7 @@ class Breaker:
         if rest <= 0:
             return ""
         return (
-            f"not run: it failed {record.failures} times in a row, last with: {record.what} "
+            f"not run: it failed {record.failures} times in a row, last with: {record.outcome} "
             f"(tried again in {rest:.0f} s)"
         )
 
@@ -98,7 +98,7 @@ class Breaker:
         )
 
     def note(self, tenant: str, digest: bytes, code: Code, message: str, now: float) -> None:
-        """Learns from an outcome."""
+        """Counts a costly failure; any other outcome clears the count."""
         known = self._records.pop((tenant, digest), None)
         if code not in _COSTLY:
             return

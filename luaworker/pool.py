@@ -1,10 +1,12 @@
 """The ready children, and the zygote that forks them.
 
-Invariant: a child serves one call and is killed after it, independent of its answer, unless the call says that its
-script may have a recycled one (`recycled.py` keeps those apart); no call waits longer than the queue wait; a zygote
-that dies is replaced, with a growing pause, and a call that can be repeated is not lost by that; nothing runs before
-the self-test has proven the sandbox. Spare children are forked after a reply, not before it, so that no call waits
-for a fork.
+Invariants:
+ * a child serves one call and is killed after it, independent of its answer, unless the call says that its script may
+   have a recycled child (`recycled.py` keeps those apart);
+ * no call waits longer than the queue wait;
+ * a zygote that dies is replaced, with a growing pause, and a call that was lost with it is run once more;
+ * nothing runs before the self-test has proven the sandbox.
+Spare children are forked after a reply, not before it, so that no call waits for a fork.
 """
 
 import asyncio
@@ -31,6 +33,7 @@ from luaworker.wire import Call, Limits
 
 _log = logging.getLogger(__name__)
 _PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+# A zygote that lives this long has not failed at its start: the next pause is short again.
 _STEADY_SECONDS = 30.0
 _LOOK_SECONDS = 5.0
 _SELFTEST_SECONDS = 20.0
@@ -115,9 +118,10 @@ class Pool:
     async def run(
         self, call: Call, tenant: str, patience: float, packaged: bytes = b""
     ) -> tuple[Outcome, float]:
-        """The outcome of one call and the seconds it had to wait for a place.
+        """The outcome of one call, and the seconds for which it waited for a place.
 
-        `patience` is the caller's, in seconds, for all of it; `packaged` the hash of a script that we trust.
+        `patience` is the number of seconds in which the caller needs the answer. `packaged` is the hash of a script
+        that we trust; empty for any other script.
         """
         wait = min(patience, self._settings.queue_wait)
         began = time.monotonic()
@@ -165,7 +169,7 @@ class Pool:
             self._metrics.recycled.inc()
         else:
             seconds = max(0.01, wait - (time.monotonic() - began))
-            child = await (self._born(seconds) if newborn else self._take(seconds))
+            child = await (self._newborn(seconds) if newborn else self._take(seconds))
         waited = time.monotonic() - began
         demotion = self._watch(child, call, tenant, staged=key is None)
         returns = False
@@ -223,9 +227,9 @@ class Pool:
             if child.alive:
                 return child
             child.discard()
-        return await self._born(seconds)
+        return await self._newborn(seconds)
 
-    async def _born(self, seconds: float) -> Child:
+    async def _newborn(self, seconds: float) -> Child:
         """The next child that the zygote forks."""
         wanted: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
         self._wanted.append(wanted)
@@ -248,11 +252,11 @@ class Pool:
     def _replenish(self) -> None:
         zygote = self._zygote
         if zygote is not None and zygote.alive:
-            target = self._stock + len(self._wanted)
+            target = self._wanted_spares + len(self._wanted)
             zygote.fork(target - len(self._spares) - zygote.pending)
 
     @property
-    def _stock(self) -> int:
+    def _wanted_spares(self) -> int:
         """The number of spare children that there should be."""
         resting = self._rest is not None and self._rest.resting
         return self._settings.spares_at_rest if resting else self._settings.spares
@@ -264,7 +268,7 @@ class Pool:
     def _let_go(self, since: float) -> None:
         """Ends children that have waited for calls for too long."""
         self._recycled.let_go(since)
-        while len(self._spares) > self._stock:
+        while len(self._spares) > self._wanted_spares:
             self._spares.pop().discard()
         self._replenish()
 

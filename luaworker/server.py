@@ -124,7 +124,7 @@ def _announce(
 
 
 def _save_memory() -> None:
-    """One heap for all of gRPC's threads, which take turns anyway: separate heaps would never shrink."""
+    """One heap for all of gRPC's threads: they take turns anyway, and separate heaps would never shrink."""
     with suppress(AttributeError):  # another C library than glibc
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 

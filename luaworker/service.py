@@ -39,7 +39,7 @@ from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 _log = logging.getLogger(__name__)
 # A request that is too large for its parts must still arrive, to be refused by name.
 RECEIVE_BYTES = SCRIPT_BYTES + MODULES_BYTES + OBJECT_BYTES + 64 * 1024
-_UNHURRIED = 60.0  # of a caller without a deadline; the limits are shorter
+_UNHURRIED = 60.0  # seconds for a caller without a deadline; the limits of a call are shorter
 _ALARMING = frozenset({Code.CRASHED, Code.SANDBOX_VIOLATION})
 _MODULE_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
@@ -205,14 +205,14 @@ class Executor(pb_grpc.LuaExecutorServicer):
 
 async def _check_sizes(script: bytes, object_json: bytes, context: _Context) -> None:
     """Refuses invalid requests with a gRPC status before a child is started."""
-    for what, size, bound in (
+    for part, size, bound in (
         ("script", len(script), SCRIPT_BYTES),
         ("object", len(object_json), OBJECT_BYTES),
     ):
         if size > bound:
             await context.abort(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
-                f"the {what} has {size} bytes, more than the {bound} that are accepted",
+                f"the {part} has {size} bytes, more than the {bound} that are accepted",
             )
 
 
@@ -242,12 +242,12 @@ async def _check_modules(modules: Sequence[pb.Module], context: _Context) -> Non
 
 async def _check_names(request: pb.ExecuteRequest | pb.ValidateRequest, context: _Context) -> None:
     """Refuses impossible names: they are kept, and logged, as long as the script fails."""
-    for what, text in (
+    for field, text in (
         ("script_name", request.script_name),
         ("tenant", request.tenant),
     ):
         if len(text) > NAME_CHARACTERS:
             await context.abort(
                 grpc.StatusCode.INVALID_ARGUMENT,
-                f"{what} has {len(text)} characters, more than the {NAME_CHARACTERS} that are accepted",
+                f"{field} has {len(text)} characters, more than the {NAME_CHARACTERS} that are accepted",
             )

@@ -202,7 +202,7 @@ class Zygote:
 
     @property
     def stuck(self) -> bool:
-        """It runs, but has not answered an old request."""
+        """Whether the process has not answered a request for too long."""
         return bool(self._asked) and time.monotonic() - self._asked[0] > _STUCK_SECONDS
 
     @property

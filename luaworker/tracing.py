@@ -1,7 +1,7 @@
 """The trace that a call belongs to, from the metadata that its caller sent (W3C Trace Context).
 
-Why: a log line can be found from the trace of its pass. Invariant: a `traceparent` that is
-not well-formed counts as none; a trace has no effect on a call, and the worker sends no spans.
+Why: the log line of a call carries the trace's id, so a person finds the line from the trace. Invariant: a malformed
+`traceparent` counts as none; a trace has no effect on a call, and the worker sends no spans.
 """
 
 import re

@@ -21,7 +21,7 @@ class NoData(StrEnum):
     """The meaning of a measurement without a value."""
 
     HOLD = "hold"
-    """It does not count: it is repeated, and the gate waits."""
+    """The measurement does not count: it is repeated, and the gate waits."""
     PASS = "pass"
     FAIL = "fail"
 

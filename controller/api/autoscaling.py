@@ -34,7 +34,7 @@ class Autoscaler(msgspec.Struct, frozen=True):
     spec: AutoscalerSpec = AutoscalerSpec()
 
     def sizes(self, group: str, kind: str, name: str) -> bool:
-        """It sizes this workload; versions do not matter."""
+        """Whether the autoscaler sizes this workload; API versions do not matter."""
         target = self.spec.scale_target_ref
         named = (KindName(target.api_version, target.kind).group, target.kind, target.name)
         return named == (group, kind, name)

@@ -34,13 +34,13 @@ class ConfigObject(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def left_out(self) -> bool:
-        """Its owner, or the control plane, changes it without a release."""
+        """Whether its owner, or the control plane, changes the content without a release."""
         opted_out = self.metadata.annotations.get(TRACK_CONFIG) == "false"
         return opted_out or self.metadata.name == PUBLISHED_BY_THE_CLUSTER
 
 
 def content_digest(data: dict[str, str] | None, binary_data: dict[str, str] | None) -> str:
-    """Identity of a content: the same for an object and its copy."""
+    """Hash of the content: the same for an object and its copy."""
     return safe_hash(msgspec.json.encode([data or {}, binary_data or {}], order="sorted"))
 
 

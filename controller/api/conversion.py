@@ -167,7 +167,7 @@ def _places_of_equals(base: list[object], mine: list[object]) -> list[int | None
 
 
 def _alike(one: object, other: object) -> bool:
-    """Nothing says that these are two different things: an entry with another name is not an edit of the first."""
+    """True unless a name shows that these are different entries: an entry of another name is no edit of the first."""
     return all(child(one).get(key) == child(other).get(key) for key in _IDENTITY)
 
 

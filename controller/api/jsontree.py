@@ -58,7 +58,7 @@ def canonical(value: object) -> bytes:
 
 
 def same(one: object, other: object) -> bool:
-    """Both are the same JSON value."""
+    """Whether both are the same JSON value."""
     return canonical(one) == canonical(other)
 
 

@@ -62,7 +62,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def deleting(self) -> bool:
-        """Deletion was asked for; finalizers may still hold the object."""
+        """Whether deletion was requested; finalizers may still hold the object."""
         return self.deletion_timestamp is not None
 
 

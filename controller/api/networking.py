@@ -83,7 +83,7 @@ class EndpointSlice(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def ready_pod_uids(self) -> frozenset[str]:
-        """UIDs of the pods that may receive traffic through this slice."""
+        """UIDs of the pods that may receive requests through this slice."""
         return frozenset(
             endpoint.target_ref.uid
             for endpoint in self.endpoints or ()

@@ -31,7 +31,7 @@ def plan_hash(strategy: JsonObject) -> str:
 
 
 def plan_hash_of(strategy: Strategy) -> str:
-    """The same for a decoded strategy."""
+    """Hash of a decoded strategy; empty if there is no plan."""
     return plan_hash(msgspec.json.decode(msgspec.json.encode(strategy)))
 
 
@@ -62,7 +62,7 @@ def _filled(**fields: object) -> JsonObject:
 
 
 def _present(**fields: object) -> JsonObject:
-    """The fields that are there at all: what Go prints of pointers."""
+    """The fields that are present: Go prints a pointer's field if the pointer is set, also to zero."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -42,5 +42,5 @@ def uncompilable(pattern: str) -> str | None:
 
 
 def only_pcre(pattern: str) -> bool:
-    """It uses syntax that RE2 does not have: look-around, back references, atomic groups, possessive quantifiers."""
+    """Whether RE2 lacks a syntax in `pattern`: look-around, back references, atomic groups, possessive quantifiers."""
     return bool(_ONLY_PCRE.search(_CLASS.sub("x", _ESCAPED.sub("x", pattern))))

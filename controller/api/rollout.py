@@ -90,7 +90,7 @@ class HeaderModifier(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 class ValueMatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A header or query parameter that a request must carry; `type` defaults to Exact."""
+    """A header or query parameter that a request must have; `type` defaults to Exact."""
 
     type: str = ""
     name: str = ""
@@ -105,7 +105,7 @@ class PathMatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
 
 class HttpRouteMatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One alternative of `matches`: all that it names must hold."""
+    """One alternative of `matches`: a request must meet every condition in it."""
 
     path: PathMatch | None = None
     headers: tuple[ValueMatch, ...] = ()
@@ -272,7 +272,7 @@ class CanaryStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Fa
 
 
 class BlueGreenStatus(CanaryStatus, frozen=True, rename="camel", omit_defaults=False):
-    """The same for a blue-green release, under the names its clients know."""
+    """The running (or last) blue-green release, under the names that its clients know."""
 
     canary_revision: str = msgspec.field(default="", name="updatedRevision")
     canary_replicas: int = msgspec.field(default=0, name="updatedReplicas")
@@ -331,7 +331,7 @@ class TrackedConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     stable: ConfigPair | None = None
     update: ConfigPair | None = None
-    """Of the revision that is released, or that a rollback leaves."""
+    """The hash of the revision that is released, or that a rollback leaves."""
     unrestored: str = ""
     """Why the content was not restored when the stable revision came back."""
 
@@ -432,9 +432,9 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """
     went_on: bool = False
     """The workload lost its hold and went on to the new version by itself; it is held again, as it is."""
-    lent: str = ""
-    """`stable`: a DaemonSet has its stable template for a moment, so that stable pods take the place of new ones that
-    no step wanted; `returned`: it gets the release's own back."""
+    template_exchange: str = ""
+    """`stable`: a DaemonSet has its stable template for a short time, so that stable pods replace new pods that no step
+    asked for; `returned`: its release's own template is being restored; empty at all other times."""
     config: TrackedConfig | None = None
     """ConfigMaps and Secrets that are released with the pods; None if they are not tracked."""
 

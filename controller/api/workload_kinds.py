@@ -1,4 +1,4 @@
-"""The kinds of workloads that are released, and how each one's pods tell their revisions apart.
+"""The kinds of workloads that are released, and the label by which the revisions of their pods are distinguished.
 
 Invariant: group and kind identify a kind, versions do not matter; a workload of an unknown kind is identified by the
 workload-type label from its owner (`statefulset`: it has the `updateStrategy` and the status of a StatefulSet).
@@ -28,7 +28,9 @@ DEPLOYMENT = KindName("apps/v1", "Deployment")
 
 
 class WorkloadKind(StrEnum):
-    """How a workload is moved; the values are those of the workload-type label, as far as that tells them apart."""
+    """How a workload is moved. The values are those of the workload-type label, as far as that label distinguishes
+    them.
+    """
 
     DEPLOYMENT = "deployment"
     STATEFUL_SET = "statefulset"

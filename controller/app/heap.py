@@ -27,7 +27,7 @@ def give_back() -> None:
 
 
 class HeapAtRest:
-    """Looks while there are passes, and once after the last. For one event loop."""
+    """Calls `on_rest` when no pass has ended for `REST_SECONDS`. For one event loop."""
 
     def __init__(self, on_rest: Callable[[], None] = give_back) -> None:
         self._on_rest = on_rest
@@ -35,7 +35,7 @@ class HeapAtRest:
         self._timer: asyncio.TimerHandle | None = None
 
     def after(self, reconcile: Callable[[Key], Awaitable[_R]]) -> Callable[[Key], Awaitable[_R]]:
-        """`reconcile`, each pass of which is noticed."""
+        """`reconcile`, with the end of each pass noticed."""
 
         async def noticed(key: Key) -> _R:
             try:
@@ -46,7 +46,7 @@ class HeapAtRest:
         return noticed
 
     def disturb(self) -> None:
-        """Something was done just now that left free pages."""
+        """Some work has just ended and left free pages."""
         loop = asyncio.get_running_loop()
         self._worked_at = loop.time()
         if self._timer is None:

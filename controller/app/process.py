@@ -54,7 +54,7 @@ class App:
         )
         leading = client.fenced(leadership.check)
         self._watched = watched = Watched(settings, client, metrics, leadership.holds)
-        leadership.tell(watched.begin, self._end)
+        leadership.on_changes(watched.begin, self._end)
         self._recorder = EventRecorder(
             leading, component="rollout-controller", instance=identity, clock=clock,
             metrics=metrics, gathered=reasons.OF_EVERY_STEP,
@@ -109,7 +109,7 @@ class App:
             Part("webhooks", self._endpoint.run),
             *([Part("metrics", self._secure.run)] if self._secure is not None else []),
             *self._watched.parts(self._endpoint.look_again),
-            # Parts end in reverse: the Lease is given up before, caches and webhooks stay until after.
+            # Parts end in reverse order: the Lease is released first, and caches and webhooks end last.
             Part("shutdown-delay", self._shutdown_delay.run, self._shutdown_delay.stop_within),
             Part("events", self._recorder.run),
             Part("rollouts", lambda: self._leadership.run(self._reconcile)),

@@ -38,10 +38,10 @@ from controller.measure.fetching import Fetching
 from controller.measure.measuring import Measuring
 from controller.reconcilers.account_rights import AccountRights
 from controller.reconcilers.gates import Gates
+from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.rights import MissingRights
 from controller.reconcilers.rollout import RolloutReconciler
 from controller.reconcilers.script_checks import ScriptChecks
-from controller.reconcilers.telling import Telling
 from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingReconciler
 from controller.reconcilers.world import World
 from controller.runtime.clock import Clock
@@ -52,8 +52,8 @@ from controller.settings import Settings
 from controller.telemetry.metrics import Metrics
 
 RESERVED_WORKERS = 8
-"""More workers, for Rollouts that a person did something to: all others may be waiting for the API server, and of three
-approvals at once the third waited for a second behind two of these."""
+"""Additional workers for Rollouts that a person changed: all others may be waiting for the API server. With two of
+them, the third of three approvals at the same time waited for a second."""
 
 _log = logging.getLogger(__name__)
 
@@ -88,7 +88,9 @@ class Reconciling:
         self._random = Random()
         self._tried = {resources.ROLLOUTS: Tried(), resources.TRAFFIC_ROUTINGS: Tried()}
         self._account_rights = AccountRights(client.may, clock.monotonic)
-        self._rights = MissingRights(self._account_rights.review, watched.wiring.holder_turns)
+        self._rights = MissingRights(
+            self._account_rights.review, watched.wiring.kind_availability_changed
+        )
 
     async def run(self, certified: asyncio.Event) -> None:
         """Passes over Rollouts, once the state of every cache is known."""
@@ -160,7 +162,9 @@ class Reconciling:
             events=self._client,
             ledger=queue.ledger,
             clock=self._clock,
-            telling=Telling(self._record, self._metrics, partial(self._forget, resources.ROLLOUTS)),
+            reporting=Reporting(
+                self._record, self._metrics, partial(self._forget, resources.ROLLOUTS)
+            ),
             random=self._random,
             rights=self._rights,
             measures=measures,
@@ -202,7 +206,7 @@ class Reconciling:
             Key(self._settings.namespace, CONFIGURATION),
             validator=worker,
             shadows=self._scripts.library,
-            tell=partial(self._recorder.record, resources.CONFIG_MAPS),
+            report=partial(self._recorder.record, resources.CONFIG_MAPS),
             metrics=self._metrics,
         )
 
@@ -232,7 +236,7 @@ class Reconciling:
         return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs)
 
     def _forget(self, resource: Resource, key: Key) -> None:
-        """The object is gone: drop which scripts its passes tried, and its Events."""
+        """The object is gone: drop the list of scripts that its passes tried, and its Events."""
         self._recorder.forget(resource, key)
         self._tried[resource].forget(key)
 

@@ -98,17 +98,17 @@ class Watched:
         self.routings = Queue("trafficrouting", self._random, metrics, holds, seen)
         self.wiring = self._make_wiring()
         self.scripts_map = ConfiguredScriptsMap(settings.namespace)
-        self.sources = Sources(self.wiring.source_turns, metrics)
+        self.sources = Sources(self.wiring.cache_availability_changed, metrics)
         self.kinds = DynamicKinds(
             client,
             namespace=settings.watch_namespace,
             changed=self.wiring.named_object_changed,
-            ready=self.wiring.holder_turns,
+            ready=self.wiring.kind_availability_changed,
             follow=self._follow,
             random=self._random,
             metrics=metrics,
         )
-        self.own_scripts = OwnScripts(client, self.wiring.holder_turns, self._random)
+        self.own_scripts = OwnScripts(client, self.wiring.kind_availability_changed, self._random)
         self.reflectors = self._make_reflectors()
         self.sources.follow(self.reflectors)
         self.configs = ConfigObjects(
@@ -302,13 +302,13 @@ class Watched:
             namespace=namespace,
             field_selector=field_selector,
             transform=transform,
-            notify=self.sources.tell,
+            notify=self.sources.availability_changed,
             metrics=self._metrics,
             random=self._random,
         )
 
     def _follow(self, resource_name: str, store: Store[V]) -> Callable[[], None]:
-        """Both ledgers follow the watch events of a store; the returned function ends that."""
+        """Let both ledgers follow the watch events of a store; the returned function ends this."""
         ends = [
             ledger.follow(resource_name, store)
             for ledger in (self.rollouts.ledger, self.routings.ledger)
@@ -323,7 +323,7 @@ class Watched:
 
 def _unsynced(source: Watching) -> Callable[[], str | None]:
     def check() -> str | None:
-        stands = source.availability
-        return None if isinstance(stands, Synced) else f"{stands.reason}: {stands.message}"
+        state = source.availability
+        return None if isinstance(state, Synced) else f"{state.reason}: {state.message}"
 
     return check

@@ -97,7 +97,7 @@ def facts(certificate: bytes) -> Facts | None:
 
 
 def issued_by(certificate: bytes, authority: bytes) -> bool:
-    """`authority` signed `certificate`."""
+    """Whether `authority` signed `certificate`."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
         read.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
@@ -107,7 +107,7 @@ def issued_by(certificate: bytes, authority: bytes) -> bool:
 
 
 def matches(pair: Pair) -> bool:
-    """The key belongs to the certificate."""
+    """Whether the key belongs to the certificate."""
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate)
         key = serialization.load_pem_private_key(pair.key, None)

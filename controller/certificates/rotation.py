@@ -31,7 +31,7 @@ from controller.certificates.former_authority import NOBODY, SETTLE, IssuingAuth
 RENEW_AUTHORITY_BEFORE = timedelta(days=365)
 RENEW_CERTIFICATE_BEFORE = timedelta(days=120)
 SHORTEST_SETTLE = timedelta(seconds=10)
-"""The same if an authority expires so soon that there is no day left."""
+"""The shortest time that may replace `SETTLE` when an authority is about to expire."""
 
 
 class Bundle(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ class SecretStore(Protocol):
         ...
 
     async def create(self, name: str, data: Mapping[str, bytes]) -> None:
-        """Make it; raises AlreadyExists."""
+        """Create the Secret; raises AlreadyExists."""
         ...
 
     async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:

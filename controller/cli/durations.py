@@ -11,7 +11,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Duration(click.ParamType["timedelta"]):
-    """A click type for them."""
+    """The click type of a duration."""
 
     name = "duration"
 

@@ -29,15 +29,15 @@ class ExitCode(IntEnum):
 
     OK = 0
     FAILED = 1
-    """It could not be done; the line on standard error says why."""
+    """The command could not do its work; the line on standard error says why."""
     USAGE = 2
     """The command line is wrong."""
     ROLLED_BACK = 3
-    """`status`: the release ended with the old revision."""
+    """`status`: the release ended with the old revision. `gate test`: a value is bad, or a release would be stopped."""
     STALLED = 4
-    """`status`: the release cannot continue before a person changes something."""
+    """`status`, `promote --full`: the release needs a person. `gate test`: a value is unclear, or there is no data."""
     TIMED_OUT = 5
-    """`status`, `approve --wait`: the time was over before the awaited state."""
+    """`status`, `approve --wait`, `promote --full`: the time was over before the awaited state."""
     INTERRUPTED = 130
 
 
@@ -50,7 +50,7 @@ class Failure(click.ClickException):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]  # click declares a class variable
-        """The exception with which click ends the process."""
+        """The exit code with which click ends the process."""
         return int(self.code)
 
     def show(self, file: IO[Any] | None = None) -> None:

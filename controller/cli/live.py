@@ -22,7 +22,7 @@ class Picture(Protocol):
     """The view that is drawn again and again."""
 
     def draw(self, now: datetime) -> RenderableType:
-        """For a terminal."""
+        """The present picture, for a terminal."""
         ...
 
     def lines(self, now: datetime) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ class ChangeSignal:
         self._event = asyncio.Event()
 
     def ring(self) -> None:
-        """Something changed."""
+        """Wake the waiter: something changed."""
         self._event.set()
 
     async def wait(self) -> None:

@@ -92,7 +92,7 @@ def connection_options(command: _C) -> _C:
 
 
 def connection_of(ctx: click.Context) -> Connection:
-    """The given options."""
+    """The connection options of the command line."""
     given = {field: ctx.meta.get(f"{_PREFIX}{field}") for field in Connection.__struct_fields__}
     return Connection(**{field: value for field, value in given.items() if value})
 

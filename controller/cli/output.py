@@ -41,7 +41,7 @@ class OutputForm(click.ParamType[str]):
 
 
 def is_data(form: str | None) -> bool:
-    """Printed for programs, as data."""
+    """Whether the form is for programs: JSON, YAML, or the value of a path."""
     return form in ("json", "yaml") or (form or "").startswith(JSONPATH)
 
 
@@ -59,7 +59,7 @@ def plain(renderable: RenderableType) -> str:
 
 
 def show(renderable: RenderableType) -> None:
-    """Print for people."""
+    """Print the text for people."""
     console = terminal()
     if console is None:
         say(plain(renderable))

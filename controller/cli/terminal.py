@@ -39,7 +39,7 @@ def _picture(code: int) -> str:
 
 
 def has_control(text: str) -> bool:
-    """The text would steer a terminal."""
+    """Whether the text has characters that steer a terminal."""
     return _CONTROL.search(text) is not None
 
 

@@ -18,7 +18,7 @@ NEW, STABLE = "new", "stable"
 
 
 class SharedRoute(Value, frozen=True):
-    """One Service of a TrafficRouting, and which revisions have ready pods behind it."""
+    """One Service of a TrafficRouting, and its pods. `new` and `stable`: a ready pod of that revision is behind it."""
 
     service: str
     led: bool
@@ -33,16 +33,19 @@ Sides = dict[str, EmptySide]
 
 
 def noted(known: Sides, routes: tuple[SharedRoute, ...], grace: timedelta, now: datetime) -> Sides:
-    """Since when each side is empty while the other is not, and since when an empty side is ready again."""
+    """Since when each side is empty while the other is not, and since when an empty side is ready again.
+
+    A side is the name of a revision, `new` or `stable`, behind one Service.
+    """
     found: Sides = {}
     for route in routes:
-        for half, alive, other in (
+        for side, alive, other in (
             (NEW, route.new, route.stable),
             (STABLE, route.stable, route.new),
         ):
-            if half == NEW and not route.joined:
+            if side == NEW and not route.joined:
                 continue
-            key = f"{half}/{route.service}"
+            key = f"{side}/{route.service}"
             entry = _entry(known.get(key), alive, route.led and other, grace, now)
             if entry is not None:
                 found[key] = entry
@@ -69,15 +72,15 @@ def _returning(known: EmptySide | None, grace: timedelta, now: datetime) -> Empt
     return None if again + grace <= now else structs.replace(known, ready_again=again)
 
 
-def is_away(sides: Sides, half: str, service: str) -> bool:
+def is_away(sides: Sides, side: str, service: str) -> bool:
     """The share of this side is sent to the other side."""
-    entry = sides.get(f"{half}/{service}")
+    entry = sides.get(f"{side}/{service}")
     return entry is not None and bool(entry.led_away)
 
 
-def is_waited_for(sides: Sides, half: str, service: str) -> bool:
+def is_waited_for(sides: Sides, side: str, service: str) -> bool:
     """The side has been empty for less than the grace period."""
-    entry = sides.get(f"{half}/{service}")
+    entry = sides.get(f"{side}/{service}")
     return entry is not None and not entry.led_away
 
 
@@ -91,11 +94,11 @@ def next_look(sides: Sides, grace: timedelta, now: datetime) -> datetime | None:
 def empty_side_refusal(sides: Sides, named: str) -> Refusal | None:
     """The message while a share is sent to the other side; None if no share is."""
     for key, entry in sides.items():
-        half, _, service = key.partition("/")
+        side, _, service = key.partition("/")
         if entry.led_away:
-            other = STABLE if half == NEW else NEW
+            other = STABLE if side == NEW else NEW
             text = (
-                f"{named}: no pod of the {half} revision is ready behind Service {service}: all requests go to the "
+                f"{named}: no pod of the {side} revision is ready behind Service {service}: all requests go to the "
                 f"{other} revision until one is"
             )
             return Refusal(reasons.SIDE_WITHOUT_ENDPOINTS, text, object=named)

@@ -153,7 +153,7 @@ class Pass:
         return await taking_over.route(self.writes, resource, action)
 
     async def claim(self, action: decision.ClaimObject) -> Outcome:
-        """Give an object that a former Rollout left the UID of this one."""
+        """Write the UID of this Rollout into an object that a former Rollout left."""
         known = known_workload(*action.kind)
         resource = SERVICES if action.kind == SERVICE else known or self.kinds.resource(action.kind)
         if resource is None:
@@ -232,7 +232,7 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.MarkPod, pods.mark_pod),
         _by(
             decision.FindCauseOfMissingPods,
-            lambda now, fact: missing_pods.why_not_made(now.events, fact),
+            lambda now, fact: missing_pods.cause_of_missing_pods(now.events, fact),
         ),
         _writes(decision.PauseAutoscaler, hpa.pause),
         _writes(decision.FreeAutoscaler, hpa.free),

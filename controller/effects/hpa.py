@@ -5,7 +5,7 @@ Invariant: a write tests the version that was observed; a restore that a killed 
 
 from controller.api.names import ORIGINAL_BEHAVIOR
 from controller.domain.decision import Done, FreeAutoscaler, PauseAutoscaler
-from controller.domain.pods.hpa import STILL
+from controller.domain.pods.hpa import PAUSED_BEHAVIOR
 from controller.effects.ownership import Marks
 from controller.effects.patches import Operation, absent
 from controller.effects.writes import Writes
@@ -20,7 +20,7 @@ async def pause(writes: Writes, action: PauseAutoscaler) -> Done:
         "resourceVersion": action.resource_version,
         "annotations": {ORIGINAL_BEHAVIOR: action.original},
     }
-    patch = {"metadata": metadata, "spec": {"behavior": STILL}}
+    patch = {"metadata": metadata, "spec": {"behavior": PAUSED_BEHAVIOR}}
     await writes.merge(HPAS, action.autoscaler, patch)
     return Done(wrote=True)
 

@@ -56,7 +56,7 @@ class _Events(msgspec.Struct, frozen=True):
     items: tuple[_Event, ...] = ()
 
 
-async def why_not_made(api: EventReads, action: FindCauseOfMissingPods) -> Done | Refusal:
+async def cause_of_missing_pods(api: EventReads, action: FindCauseOfMissingPods) -> Done | Refusal:
     """The last Event of the set's controller about pods that it could not create."""
     selector = f"involvedObject.uid={action.uid},type=Warning"
     found: list[_Event] = []

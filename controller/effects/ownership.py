@@ -63,7 +63,7 @@ def removing(stored: bytes, marks: Marks = NO_MARKS) -> list[Operation]:
 
 
 def removing_from(version: str, present: Marks, entries: Sequence[int]) -> list[Operation]:
-    """The same patch, made from the known marks and positions of our entries in that version."""
+    """The patch of `removing` for a version whose marks and positions of our entries are known."""
     paths = [pointer("metadata", "annotations", name) for name in present.annotations]
     paths += [pointer("metadata", "labels", name) for name in present.labels]
     paths += [f"/metadata/managedFields/{index}" for index in sorted(entries, reverse=True)]

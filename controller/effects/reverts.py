@@ -55,7 +55,7 @@ async def revert(
         return template
     stored = _judged(old, changed(old, _TEMPLATE, template), action, rollout)
     if isinstance(stored, Refused):
-        return Refusal("RevertRefused", stored.message, object=str(action.workload))
+        return Refusal(reasons.REVERT_REFUSED, stored.message, object=str(action.workload))
     return await _write(writes, resource, action, json_patch(old, stored))
 
 
@@ -79,7 +79,7 @@ async def _kept_in(writes: Writes, source: Resource, key: Key) -> JsonObject | R
     except NotFound:
         named = f"{source.kind} {key}"
         text = f"{named} is gone, and with it the template to go back to: apply the manifest you want to go back to"
-        return Refusal("TemplateGone", text, object=named)
+        return Refusal(reasons.TEMPLATE_GONE, text, object=named)
 
 
 async def stamp(

@@ -30,7 +30,7 @@ from controller.kube.resources import SERVICES
 
 
 async def pin(writes: Writes, action: PinService) -> Done:
-    """Narrow the selector to one revision; the pin is noted for admission."""
+    """Narrow the selector to one revision. Admission reads the recorded pin, and keeps it under an applied manifest."""
     patch = {
         "metadata": {
             "resourceVersion": action.resource_version,
@@ -71,10 +71,10 @@ async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
         return body
     if await writes.create(SERVICES, key, body):
         return Done(wrote=True)
-    return await _turn_to_revision(writes, action, key, body)
+    return await _update_canary(writes, action, key, body)
 
 
-async def _turn_to_revision(
+async def _update_canary(
     writes: Writes, action: EnsureCanaryService, key: Key, body: bytes
 ) -> Outcome:
     existing = msgspec.json.decode(await writes.read(SERVICES, key), type=Service)

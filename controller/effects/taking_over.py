@@ -28,7 +28,7 @@ from controller.domain.decision import (
     TakeOverRoute,
     TakeOverWorkload,
 )
-from controller.domain.pods.hpa import STILL
+from controller.domain.pods.hpa import PAUSED_BEHAVIOR
 from controller.effects.freezing import plain
 from controller.effects.patches import generation_is
 from controller.effects.writes import Writes
@@ -80,7 +80,7 @@ async def autoscaler(writes: Writes, action: TakeOverAutoscaler) -> Done:
             "resourceVersion": action.resource_version,
             "annotations": {ORIGINAL_BEHAVIOR: action.original},
         },
-        "spec": {"scaleTargetRef": {"name": action.target}, "behavior": STILL},
+        "spec": {"scaleTargetRef": {"name": action.target}, "behavior": PAUSED_BEHAVIOR},
     }
     await writes.merge(HPAS, action.autoscaler, patch)
     return Done(wrote=True)

@@ -63,7 +63,7 @@ class Writes:
         return await self._kube.get(resource, key.namespace, key.name)
 
     async def read_version(self, resource: Resource, key: Key, version: str) -> bytes:
-        """The same; without a request if a write of ours made this version."""
+        """The object in this version; without a request if a write of ours made the version."""
         known = self._answers.take(resource, key, version)
         return await self.read(resource, key) if known is None else known
 

@@ -139,7 +139,7 @@ class KubeClient:
         field_manager: str = FIELD_MANAGER,
         limits: Limits | None = None,
     ) -> Self:
-        """The same, with a source that was chosen before."""
+        """A client with a source of credentials that was chosen before."""
         api = ControllerApi(
             source,
             user_agent=user_agent,
@@ -151,7 +151,7 @@ class KubeClient:
         return cls(api, field_manager=field_manager)
 
     def fenced(self, fence: Fence) -> "KubeClient":
-        """The same connections; every write has to pass the fence first."""
+        """A client with the same connections; every write has to pass the fence first."""
         return KubeClient(
             self._api,
             field_manager=self._field_manager,

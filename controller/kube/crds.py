@@ -58,11 +58,11 @@ class CustomResources:
 
     @property
     def watching(self) -> bool:
-        """Start watching: changes of CRDs are reported from now on."""
+        """Whether a watch runs, so that changes of CRDs are reported."""
         return self._reflector is not None and self._reflector.healthy
 
     def ask(self) -> None:
-        """Somebody waits for a kind."""
+        """Watch CRDs from now on: somebody waits for a kind."""
         self._wanted.set()
 
     def rest(self) -> None:

@@ -29,7 +29,7 @@ class Note(msgspec.Struct, frozen=True):
 
     @property
     def event_name(self) -> str:
-        """The same for the same note, different for any other."""
+        """The name of the Event: equal notes have equal names, and different notes different names."""
         content = "\0".join((self.metadata.uid, self.type, self.reason, self.action, self.message))
         digest = hashlib.sha256(f"{self.resource.name}\0{content}".encode()).hexdigest()[:16]
         return f"{self.metadata.name[:230].rstrip('.-')}.{digest}"

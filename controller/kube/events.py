@@ -86,7 +86,7 @@ class EventRecorder:
         message: str,
         action: str = "Reconcile",
     ) -> None:
-        """Tell people about an object; returns at once."""
+        """Record an Event about an object; returns before it is written."""
         note = Note(
             resource, metadata, type, reason[:128], _note_text(message), action[:128],
             self._clock.now(),
@@ -165,7 +165,7 @@ class EventRecorder:
         return of_object[note.event_name]
 
     def _found(self, note: Note) -> _Series:
-        """The same, of a note that was queued."""
+        """The number of reports of a queued note; nothing is remembered."""
         return self._known.get(_about(note), {}).get(note.event_name) or _Series()
 
     def _due(self, series: _Series) -> bool:

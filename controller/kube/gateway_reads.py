@@ -90,7 +90,7 @@ class GatewayReads:
     async def replace(
         self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
     ) -> bytes:
-        """PUT."""
+        """Replace the object (PUT)."""
         return await self._client.replace(resource, namespace, name, body, dry_run=dry_run)
 
     async def json_patch(
@@ -106,7 +106,7 @@ class GatewayReads:
     async def create(
         self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
     ) -> bytes:
-        """POST."""
+        """Create the object (POST)."""
         return await self._client.create(resource, namespace, body, dry_run=dry_run)
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:

@@ -18,7 +18,7 @@ from controller.telemetry.secure import Verdict
 ALLOWED_SECONDS = 60.0
 """The time for which an allowed token is not checked again; a revoked right may work for that long."""
 REFUSED_SECONDS = 10.0
-"""The same for a refused token, so that a granted right works soon."""
+"""The time for which a refused token is not checked again; it is short, so that a granted right works soon."""
 MAX_KNOWN = 64
 """Tokens that are remembered at once."""
 REVIEWS_PER_SECOND, REVIEWS_AT_ONCE = 2.0, 20
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Reviewer(Protocol):
-    """Asks the API server."""
+    """Asks the API server whether an account has a right."""
 
     async def review(self, token: str, path: str) -> Verdict:
         """The account of the token, and whether it may get the path. Raises MoonshiftError if the API server does not

@@ -36,7 +36,7 @@ class Kr8sApi(kr8s.asyncio.Api):
         stream: bool = False,
         **kwargs: Any,
     ) -> AsyncGenerator[Answer, None]:
-        """One request."""
+        """Send one request."""
         async with self._controller_api.call_api(
             method, version, base, namespace, url, raise_for_status, stream, **kwargs
         ) as answer:

@@ -53,7 +53,7 @@ class LateEvents:
         return event in self._known
 
     def add(self, event: str) -> None:
-        """A watch delivered it just now."""
+        """Keep a version that a watch delivered just now."""
         if event in self._known:
             return
         self._known.add(event)

@@ -38,7 +38,7 @@ class _Printed(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def is_terminal() -> bool:
-    """A person is at standard input."""
+    """Whether a person can type at standard input."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

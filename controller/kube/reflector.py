@@ -151,7 +151,7 @@ class Reflector(Generic[V]):
 
     @property
     def trouble(self) -> Unavailable | None:
-        """The same, as a type."""
+        """Why the store is not complete, as a type; None if it is complete."""
         return self._trouble
 
     @property
@@ -223,7 +223,7 @@ class Reflector(Generic[V]):
         await asyncio.sleep(max(min(self._backoff.next(), at_most), at_least))
 
     def _set_trouble(self, trouble: Unavailable | None) -> None:
-        """Record why the store is not complete, and tell the listener."""
+        """Record why the store is not complete, and call the listener."""
         before = self.availability
         if self._trouble is None and trouble is not None:
             self._troubled_since = _now()
@@ -263,7 +263,7 @@ class Reflector(Generic[V]):
         self._notify_of_change(before)
 
     async def _fill(self, views: list[V]) -> None:
-        """One by one, as a watch would tell them: a hundred thousand pods at once would hold up the loop."""
+        """Put the objects one by one, as a watch does: a hundred thousand pods at once would hold up the loop."""
         async for view in _in_pieces(views):
             self.store.put(view)
 
@@ -384,7 +384,7 @@ class Reflector(Generic[V]):
 
 
 async def _in_pieces(every: Iterable[T]) -> AsyncGenerator[T, None]:
-    """All of them, with turns for others in between."""
+    """Each item; other tasks get a turn after every few items."""
     for number, one in enumerate(every, 1):
         yield one
         if number % EVENTS_BETWEEN_YIELDS == 0:

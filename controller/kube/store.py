@@ -47,11 +47,11 @@ class Store(Generic[V]):
         return self._views.get(key)
 
     def keys(self) -> tuple[Key, ...]:
-        """All names."""
+        """The keys of all known objects."""
         return tuple(self._views)
 
     def values(self) -> tuple[V, ...]:
-        """All objects."""
+        """All known objects."""
         return tuple(self._views.values())
 
     def index(self, name: str, value: str) -> tuple[V, ...]:

@@ -82,14 +82,14 @@ class _FencedBytes(BytesPayload):
         self._fence = fence
 
     async def write(self, writer: AbstractStreamWriter) -> None:
-        """All of it."""
+        """Write the whole body."""
         self._fence()
         await super().write(writer)
 
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
-        """As much of it as was announced."""
+        """Write as many bytes as the header announced."""
         self._fence()
         await super().write_with_length(writer, content_length)
 

@@ -152,7 +152,7 @@ class CheckedResolver(AbstractResolver):
             raise Refused(f"{name} resolves to {why}, which no gate may ask")
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Close the resolver that this one wraps."""
         await self._inner.close()
 
 

@@ -79,7 +79,7 @@ class Fetching:
         self._tokens: dict[Request, tuple[str, float]] = {}
 
     async def aclose(self) -> None:
-        """End the pool."""
+        """Close the pool of connections."""
         await self._session.close()
         await self._resolver.close()
 

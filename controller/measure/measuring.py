@@ -80,7 +80,7 @@ class Measuring:
                 self._abandon(key, *going)
 
     async def aclose(self) -> None:
-        """End everything that is under way."""
+        """End every measurement that is under way."""
         tasks: list[asyncio.Task[Any]] = [task for _, task in self._under_way.values()]
         tasks += [*self._shared.values(), *self._dropping]
         self._under_way.clear()
@@ -183,7 +183,7 @@ class Measuring:
 
 
 async def _both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, T]) -> tuple[T, T]:
-    """Both at once; the first failure ends the other."""
+    """The results of both, measured at the same time; the first failure ends the other."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = group.create_task(first), group.create_task(second)

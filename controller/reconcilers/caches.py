@@ -20,6 +20,8 @@ from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.kube.store import HasMetadata, Store
 
+UID = "uid"
+"""Index: UID of the object itself."""
 OWNER = "owner"
 """Index: UID of the controller."""
 ROLLOUT_UID = "rolloutUID"
@@ -70,19 +72,19 @@ def _by_workload(rollout: Rollout) -> Iterable[str]:
 
 
 def _by_service(rollout: Rollout) -> Iterable[str]:
-    canary = rollout.spec.strategy.plan
-    if canary is None:
+    plan = rollout.spec.strategy.plan
+    if plan is None:
         return ()
-    pairs = services_of(canary.traffic_routings, canary.disable_generate_canary_service)
+    pairs = services_of(plan.traffic_routings, plan.disable_generate_canary_service)
     namespace = rollout.metadata.namespace
     return {str(Key(namespace, name)) for pair in pairs for name in (pair.stable, pair.canary)}
 
 
 def _by_reference(rollout: Rollout) -> Iterable[str]:
-    canary = rollout.spec.strategy.plan
-    if canary is None:
+    plan = rollout.spec.strategy.plan
+    if plan is None:
         return ()
-    references = references_of(canary.traffic_routings, canary.disable_generate_canary_service)
+    references = references_of(plan.traffic_routings, plan.disable_generate_canary_service)
     namespace = rollout.metadata.namespace
     return {
         reference_value(reference.api_version, reference.kind, Key(namespace, reference.name))
@@ -143,7 +145,7 @@ class Caches:
     def __init__(self) -> None:
         self.rollouts: Store[Rollout] = Store(
             {
-                "uid": lambda r: (r.metadata.uid,),
+                UID: lambda r: (r.metadata.uid,),
                 WORKLOAD: _by_workload,
                 SERVICE: _by_service,
                 REFERENCE: _by_reference,
@@ -155,20 +157,20 @@ class Caches:
         )
         self.traffic_routings: Store[TrafficRouting] = Store(
             {
-                "uid": lambda r: (r.metadata.uid,),
+                UID: lambda r: (r.metadata.uid,),
                 SERVICE: _shared_services,
                 REFERENCE: _shared_references,
             }
         )
         self.deployments: Store[Deployment] = Store(
             {
-                "uid": lambda d: (d.metadata.uid,),
+                UID: lambda d: (d.metadata.uid,),
                 ROLLOUT_UID: _by_rollout_uid,
                 CANARY_OF: _by_stable_deployment,
             }
         )
         self.replica_sets: Store[ReplicaSet] = Store(
-            {"uid": lambda r: (r.metadata.uid,), OWNER: _by_owner}
+            {UID: lambda r: (r.metadata.uid,), OWNER: _by_owner}
         )
         self.revisions: Store[ControllerRevision] = Store({OWNER: _by_owner})
         self.analysis_templates: Store[AnalysisTemplate] = Store()

@@ -85,7 +85,7 @@ class Gates:
             kind, store = CLUSTER_ANALYSIS_TEMPLATES, self._caches.cluster_analysis_templates
         else:
             kind, store = ANALYSIS_TEMPLATES, self._caches.analysis_templates
-        blind = self._sources.unavailable((kind,))
-        if blind is not None:
-            return blind
+        unknown = self._sources.unavailable((kind,))
+        if unknown is not None:
+            return unknown
         return store.get(Key("" if ref.cluster_scope else namespace, ref.name))

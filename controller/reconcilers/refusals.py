@@ -16,9 +16,10 @@ from controller.runtime.backoff import Backoff
 
 SHORTEST = 1.0
 LONGEST = 10.0
-"""Seconds."""
+"""Seconds until the first repeated attempt, and at most until any other."""
 
-_Said = tuple[int, str, str]
+_Obstacle = tuple[int, str, str]
+"""The Rollout's generation, the reason, and the refused object."""
 
 
 class RefusalWaits:
@@ -33,7 +34,7 @@ class RefusalWaits:
         self._random = random
         self._rights = rights
         self._waiter = waiter
-        self._waits: dict[Key, tuple[_Said, Backoff]] = {}
+        self._waits: dict[Key, tuple[_Obstacle, Backoff]] = {}
 
     def next(self, key: Key, generation: int, refusal: Refusal) -> float | None:
         """Seconds until the next attempt; None if a change that we watch has to come first."""

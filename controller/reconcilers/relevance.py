@@ -18,7 +18,7 @@ from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.kube.store import HasMetadata
 
 SOON_SECONDS = 1.0
-"""Long enough for the event that the step waits for to come, short for whoever reads the status."""
+"""Usually the event that the step waits for comes within this time; people who read the status hardly notice it."""
 
 IN_A_STEP = frozenset(StepState) - {StepState.BEFORE_STEP_UPGRADE, StepState.COMPLETED}
 
@@ -98,7 +98,7 @@ def of_replica_set(old: ReplicaSet | None, new: ReplicaSet | None) -> Relevance:
 
 def of_deployment(old: Deployment | None, new: Deployment | None) -> Relevance:
     """Somebody changed it, its controller has observed the last change, or it has all of its pods."""
-    if old is None or new is None or _asked(old) != _asked(new):
+    if old is None or new is None or _wanted_state(old) != _wanted_state(new):
         return Relevance.NOW
     acted = new.observed and not old.observed
     has_all_now = _all_are_ready(new) and not _all_are_ready(old)
@@ -142,6 +142,6 @@ def _all_are_ready(found: Deployment) -> bool:
     return (status.replicas, status.updated_replicas, status.ready_replicas) == (wanted,) * 3
 
 
-def _asked(found: Deployment) -> object:
+def _wanted_state(found: Deployment) -> object:
     meta = found.metadata
     return (found.spec, meta.labels, meta.annotations, meta.deleting, meta.finalizers)

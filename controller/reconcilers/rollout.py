@@ -33,8 +33,8 @@ from controller.effects.writes import KubeWrites, Writes
 from controller.errors import Forbidden, Invalid, MoonshiftError, NotFound, WebhookFailed
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.refusals import RefusalWaits
+from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.rights import RightsAwaited
-from controller.reconcilers.telling import Telling
 from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
 
@@ -72,7 +72,7 @@ class RolloutReconciler:
         events: EventReads,
         ledger: WriteLedger,
         clock: Clock,
-        telling: Telling,
+        reporting: Reporting,
         random: Random,
         rights: RightsAwaited,
         measures: Measures,
@@ -91,7 +91,7 @@ class RolloutReconciler:
         self._ledger = ledger
         self._answers = KeptAnswers()
         self._clock = clock
-        self._telling = telling
+        self._reporting = reporting
         self._refusals = RefusalWaits(random, rights)
         self._status_refusals = RefusalWaits(random, rights)
         self._postponed_since: dict[Key, datetime] = {}
@@ -129,7 +129,7 @@ class RolloutReconciler:
             refusal = await self._write_status(seen.rollout, effects.version, decision, writes)
             if refusal is not None:
                 return self._status_refused(seen.rollout, refusal)
-        self._telling.tell(seen, decision, now)
+        self._reporting.report(seen, decision, now)
         return Result(wake_after=wake_after)
 
     def forget(self, key: Key) -> None:
@@ -138,7 +138,7 @@ class RolloutReconciler:
         self._postponed_since.pop(key, None)
         self._refusals.forget(key)
         self._status_refusals.forget(key)
-        self._telling.forget(key)
+        self._reporting.forget(key)
         self._answers.forget(key)
 
     async def _apply(
@@ -188,7 +188,7 @@ class RolloutReconciler:
             # Deleted meanwhile: there is no object to write the status to.
             _log.info("rollout is gone", extra={"rollout": str(rollout.metadata.key)})
         except MoonshiftError as failure:
-            self._telling.keep(rollout.metadata.key, decision)
+            self._reporting.keep(rollout.metadata.key, decision)
             if isinstance(failure, Forbidden | Invalid | WebhookFailed):
                 return of_refused(failure)
             raise
@@ -196,7 +196,7 @@ class RolloutReconciler:
 
     def _status_refused(self, rollout: Rollout, refusal: Refusal) -> Result:
         """Report it, and look again when the right exists, or after a while: a policy may have changed."""
-        self._telling.status_refused(rollout, refusal.message)
+        self._reporting.status_refused(rollout, refusal.message)
         meta = rollout.metadata
         return Result(wake_after=self._status_refusals.next(meta.key, meta.generation, refusal))
 
@@ -204,10 +204,10 @@ class RolloutReconciler:
 def _patience(before: RolloutStatus, decision: Decision) -> timedelta | None:
     """How long a status may wait to be written; None if it must be written at once.
 
-    Pods of a batch become ready one by one within moments, and the write at the end of the batch contains all of it;
-    the parts of the end are judged by facts, and `finalisingStep` only shows which one takes long. Nothing follows a
-    scaling during a pause: its last count is written at once, because clients look after three seconds. A pass that
-    did nothing is repeated from the stored status, after a crash as well.
+    Pods of a batch become ready one by one within moments, and the write at the end of the batch contains the last
+    count. At the end of a release `finalisingStep` only shows which part takes long: each part is decided from
+    observed facts. A scaling during a pause is followed by no other write, so its last count is written at once:
+    clients look after three seconds. A pass that did nothing is repeated from the stored status, after a crash as well.
     """
     after = decision.status
     if before == after:
@@ -222,7 +222,7 @@ def _uncounted(status: RolloutStatus) -> RolloutStatus:
     inner = status.of_release
     if inner is None:
         return status
-    still = structs.replace(
+    uncounted = structs.replace(
         inner,
         canary_replicas=0,
         canary_ready_replicas=0,
@@ -230,7 +230,7 @@ def _uncounted(status: RolloutStatus) -> RolloutStatus:
         observed_workload_generation=0,
         finalising_step="",
     )
-    return status.with_release(still)
+    return status.with_release(uncounted)
 
 
 def _settled_in_a_pause(before: RolloutStatus, after: RolloutStatus) -> bool:

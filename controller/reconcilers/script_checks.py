@@ -36,7 +36,7 @@ _OF_THE_MOMENT = frozenset({"TIMEOUT", "CRASHED"})
 UNUSABLE = "ScriptUnusable"
 """Event: a script does not compile, is empty, or has a key that names no kind."""
 SHADOWED = "ScriptShadowed"
-"""Event: a packaged script is used instead."""
+"""Event: a key of the ConfigMap has no effect, because a packaged script is used instead."""
 USABLE = "ScriptUsable"
 """Event: the defect of a key is corrected."""
 
@@ -106,7 +106,7 @@ class ScriptChecks:
         *,
         validator: Validator,
         shadows: PackagedScripts,
-        tell: EventReporter,
+        report: EventReporter,
         metrics: ScriptMetrics | None = None,
         retry: float = RETRY,
     ) -> None:
@@ -114,7 +114,7 @@ class ScriptChecks:
         self._key = key
         self._validator = validator
         self._shadows = shadows
-        self._report = tell
+        self._report = report
         self._metrics = metrics
         self._retry = retry
         self._changed = asyncio.Event()
@@ -132,7 +132,7 @@ class ScriptChecks:
                 await self._changed.wait()
                 self._changed.clear()
                 if not await self.check():
-                    await self._patience()
+                    await self._wait_for_change()
         finally:
             unsubscribe()
 
@@ -141,7 +141,7 @@ class ScriptChecks:
         if seen is not None and seen.metadata.key == self._key:
             self._changed.set()
 
-    async def _patience(self) -> None:
+    async def _wait_for_change(self) -> None:
         """Wait for a change, or until the worker has to be asked again."""
         try:
             async with asyncio.timeout(self._retry):

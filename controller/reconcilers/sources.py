@@ -1,7 +1,8 @@
 """The caches that are filled when the process starts, and the state of each.
 
-Invariant: no pass runs before the Rollouts and the scripts are known, and before every other cache is synced or has
-failed; a cache that may not be read, or whose kind is not installed, stops only the Rollouts that depend on it.
+Invariant: no pass runs before the Rollouts and the scripts are known, and before every other cache is synced, may not
+be read, or is of a kind that is not served. A cache that may not be read, or whose kind is not served, stops only the
+Rollouts that depend on it.
 """
 
 import asyncio
@@ -42,10 +43,10 @@ class SourceMetrics(Protocol):
 class Sources:
     """All caches that are filled from the start."""
 
-    def __init__(self, turned: Callable[[], None], metrics: SourceMetrics) -> None:
-        """`turned` is called when a cache becomes synced, or stops being so, once passes have begun."""
+    def __init__(self, changed: Callable[[], None], metrics: SourceMetrics) -> None:
+        """Once passes have begun, `changed` is called when a cache becomes synced, or is no longer synced."""
         self.every: Sequence[Watching] = ()
-        self._turned = turned
+        self._availability_listener = changed
         self._filled: Callable[[], None] | None = None
         self._metrics = metrics
         self._changed = asyncio.Event()
@@ -69,7 +70,7 @@ class Sources:
                 return state
         return None
 
-    def tell(self) -> None:
+    def availability_changed(self) -> None:
         """The state of one of the caches has changed."""
         self._changed.set()
         self._count()
@@ -77,7 +78,7 @@ class Sources:
             self._filled()
             self._filled = None
         if self._settled:
-            self._turned()
+            self._availability_listener()
 
     async def settled(self) -> None:
         """Return when passes may begin."""

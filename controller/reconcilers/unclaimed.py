@@ -22,7 +22,7 @@ from controller.domain.traffic.companions.companion import made_for_name
 from controller.domain.traffic.plan.traffic_plan import services_of
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import DEPLOYMENTS, SERVICES
-from controller.reconcilers.caches import CANARY_OF, Caches
+from controller.reconcilers.caches import CANARY_OF, UID, Caches
 
 DEPLOYMENT = KindName(DEPLOYMENTS.api_version, DEPLOYMENTS.kind)
 SERVICE = KindName(SERVICES.api_version, SERVICES.kind)
@@ -50,7 +50,7 @@ def unclaimed(
 
 
 def _has_lost_its_rollout(caches: Caches, made: ObjectMeta, uid: str) -> bool:
-    rollouts = caches.rollouts.index("uid", uid)
+    rollouts = caches.rollouts.index(UID, uid)
     here = any(rollout.metadata.namespace == made.namespace for rollout in rollouts)
     return bool(uid) and not here
 

@@ -34,6 +34,7 @@ from controller.reconcilers.caches import (
     SERVICE,
     SHARED_ROUTING,
     TEMPLATE,
+    UID,
     WORKLOAD,
     Caches,
     config_value,
@@ -70,11 +71,13 @@ class Wiring:
         self._listen(self._caches.traffic_routings, self._members_of)
         self._listen_routings()
         self._caches.deployments.subscribe(self._deployment_changed)
-        self._listen_to(self._caches.replica_sets, self._of_replica_set, relevance.of_replica_set)
+        self._listen_by_relevance(
+            self._caches.replica_sets, self._of_replica_set, relevance.of_replica_set
+        )
         self._listen(self._caches.revisions, self._of_owner)
-        self._listen_to(self._caches.pods, self._of_pod, relevance.of_pod)
+        self._listen_by_relevance(self._caches.pods, self._of_pod, relevance.of_pod)
         self._listen(self._caches.services, self._of_service)
-        self._listen_to(self._caches.slices, self._of_slice, relevance.of_slice)
+        self._listen_by_relevance(self._caches.slices, self._of_slice, relevance.of_slice)
         self._listen(self._caches.analysis_templates, self._of_template)
         self._listen(self._caches.cluster_analysis_templates, self._of_template)
 
@@ -91,9 +94,9 @@ class Wiring:
         for routing in self._caches.traffic_routings.index(REFERENCE, named):
             self._wake_routing(routing.metadata.key)
         for uid in makers_of(metadata):
-            for rollout in self._caches.rollouts.index("uid", uid):
+            for rollout in self._caches.rollouts.index(UID, uid):
                 self._wake(rollout.metadata.key)
-            for routing in self._caches.traffic_routings.index("uid", uid):
+            for routing in self._caches.traffic_routings.index(UID, uid):
                 self._wake_routing(routing.metadata.key)
 
     def _wake_blue_green(self, namespace: str) -> None:
@@ -101,15 +104,15 @@ class Wiring:
         for rollout in self._caches.rollouts.index(BLUE_GREEN, namespace):
             self._wake(rollout.metadata.key)
 
-    def holder_turns(self, owner: Key) -> None:
-        """The availability of a kind changed that a Rollout, or a TrafficRouting, needs."""
+    def kind_availability_changed(self, owner: Key) -> None:
+        """A kind that this Rollout (or TrafficRouting) needs can be read now, or cannot be read any more."""
         if owner.name.startswith(OWNER_PREFIX):
             self._wake_routing(Key(owner.namespace, owner.name.removeprefix(OWNER_PREFIX)))
         else:
             self._wake(owner)
 
-    def source_turns(self) -> None:
-        """A cache that all depend on became synced, or stopped being so."""
+    def cache_availability_changed(self) -> None:
+        """A cache that all Rollouts depend on became synced, or is no longer synced."""
         for rollout in self._caches.rollouts.values():
             self._wake(rollout.metadata.key)
         for routing in self._caches.traffic_routings.values():
@@ -121,7 +124,7 @@ class Wiring:
         read = config_value(meta.namespace, named(kind, meta.name))
         for rollout in self._caches.rollouts.index(CONFIG, read):
             self._wake(rollout.metadata.key)
-        for rollout in self._caches.rollouts.index("uid", meta.labels.get(names.ROLLOUT_UID, "")):
+        for rollout in self._caches.rollouts.index(UID, meta.labels.get(names.ROLLOUT_UID, "")):
             self._wake(rollout.metadata.key)
 
     def config_ready(self) -> None:
@@ -180,7 +183,7 @@ class Wiring:
 
         store.subscribe(listen)
 
-    def _listen_to(
+    def _listen_by_relevance(
         self,
         store: Store[V],
         owners: Callable[[V], Iterable[Key]],
@@ -231,18 +234,18 @@ class Wiring:
         uid = deployment.metadata.labels.get(names.ROLLOUT_UID, "")
         named = reference_value(*DEPLOYMENT, deployment.metadata.key)
         governed = self._caches.rollouts.index(WORKLOAD, named)
-        made_for = self._caches.rollouts.index("uid", uid) if uid else ()
+        made_for = self._caches.rollouts.index(UID, uid) if uid else ()
         return (*governed, *made_for)
 
     def _of_deployment(self, deployment: Deployment) -> Iterable[Key]:
         return [rollout.metadata.key for rollout in self._rollouts_of(deployment)]
 
     def _of_replica_set(self, replica_set: ReplicaSet) -> Iterable[Key]:
-        owners = self._caches.deployments.index("uid", replica_set.metadata.controller_uid)
+        owners = self._caches.deployments.index(UID, replica_set.metadata.controller_uid)
         return [key for owner in owners for key in self._of_deployment(owner)]
 
     def _of_pod(self, pod: Pod) -> Iterable[Key]:
-        owners = self._caches.replica_sets.index("uid", pod.metadata.controller_uid)
+        owners = self._caches.replica_sets.index(UID, pod.metadata.controller_uid)
         if owners:
             return [key for owner in owners for key in self._of_replica_set(owner)]
         return self._of_owner(pod)

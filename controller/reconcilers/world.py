@@ -32,11 +32,11 @@ from controller.domain.observation import (
 )
 from controller.domain.pods.originals import detached_from, moved_by_the_original
 from controller.domain.pods.running import revision_name
-from controller.domain.reasons import UNSUPPORTED_WORKLOAD
+from controller.domain.reasons import SCRIPT_NOT_FOUND, UNSUPPORTED_WORKLOAD
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.companions.companion import place_of, place_of_companion
-from controller.domain.traffic.drift.object_state import name_of, see_route
+from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.plan.abilities import Headers, granted
 from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
@@ -61,7 +61,6 @@ from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
 from controller.reconcilers.unclaimed import unclaimed
 
 REVISION = "deployment.kubernetes.io/revision"
-SCRIPT_NOT_FOUND = "ScriptNotFound"
 SECRET: Kind = ("v1", "Secret")
 """Never watched as a gateway object, even if there is a script for it."""
 WAIT_FOR_KIND = 5.0
@@ -264,9 +263,9 @@ class World:
         key = Key(rollout.metadata.namespace, ref.name)
         named = (ref.api_version, ref.kind)
         deployment = (ref.group, ref.kind) == ("apps", "Deployment")
-        blind = self._sources.unavailable(_sources_of(rollout, deployment=deployment))
-        if blind is not None:
-            return WorkloadUnreadable(blind.reason, blind.message, blind)
+        unknown = self._sources.unavailable(_sources_of(rollout, deployment=deployment))
+        if unknown is not None:
+            return WorkloadUnreadable(unknown.reason, unknown.message, unknown)
         if deployment:
             found = self._caches.deployments.get(key)
             return self._deployment(found) if found is not None else None
@@ -277,8 +276,8 @@ class World:
                 return None
             case RawObject() as raw:
                 return self._set_of_pods(named, raw)
-            case unknown:
-                return WorkloadUnreadable(unknown.reason, unknown.message, unknown)
+            case unavailable:
+                return WorkloadUnreadable(unavailable.reason, unavailable.message, unavailable)
 
     def _autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...] | Unavailable:
         """The autoscalers of the workload; watched only for a blue-green release, which pauses them."""
@@ -354,12 +353,12 @@ class World:
         )
 
     def _services(self, rollout: Rollout) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:
-        canary = rollout.spec.strategy.plan
-        if canary is None:
+        plan = rollout.spec.strategy.plan
+        if plan is None:
             return {}, ()
         found: dict[str, Service] = {}
         slices: list[EndpointSlice] = []
-        for pair in services_of(canary.traffic_routings, canary.disable_generate_canary_service):
+        for pair in services_of(plan.traffic_routings, plan.disable_generate_canary_service):
             for name in dict.fromkeys((pair.stable, pair.canary)):
                 key = Key(rollout.metadata.namespace, name)
                 service = self._caches.services.get(key)
@@ -396,7 +395,7 @@ class World:
                 reference,
                 self._route(owner, reference, raw_companions.get(place_of(reference), ()))
                 if self._may_be_watched(reference, leads)
-                else self._not_watched(reference, name_of(reference, owner.namespace)),
+                else self._not_watched(reference, reference.name_in(owner.namespace)),
                 granted(reference, references, self._headers),
                 announces=(header := self._headers(reference)) is not None and header.announces,
             )
@@ -428,7 +427,7 @@ class World:
         resource = self._kinds.resource(kind)
         cluster_scoped = resource is not None and not resource.namespaced
         if cluster_scoped and not self._allow_cluster_scoped:
-            refused = cluster_scoped_kind(reference, name_of(reference, rollout.namespace))
+            refused = cluster_scoped_kind(reference, reference.name_in(rollout.namespace))
             return RouteUnreadable(refused.reason, refused.message)
         namespace = "" if cluster_scoped else rollout.namespace
         found = self._kinds.find(kind, Key(namespace, reference.name))
@@ -439,16 +438,16 @@ class World:
             case RawObject():
                 return self._routes.see(rollout, reference, found, raw_companions)
             case unknown:
-                text = unreadable(unknown.message, name_of(reference, rollout.namespace))
+                text = unreadable(unknown.message, reference.name_in(rollout.namespace))
                 return RouteUnreadable(unknown.reason, text, unknown)
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:
-    canary = rollout.spec.strategy.plan
-    if canary is None:
+    plan = rollout.spec.strategy.plan
+    if plan is None:
         return ()
     return references_of(
-        canary.traffic_routings, canary.disable_generate_canary_service, rollout.metadata.namespace
+        plan.traffic_routings, plan.disable_generate_canary_service, rollout.metadata.namespace
     )
 
 
@@ -460,11 +459,11 @@ def _leads(rollout: Rollout) -> bool:
 
 def _sources_of(rollout: Rollout, *, deployment: bool) -> tuple[Resource, ...]:
     """The caches on which the Rollout depends, among the caches that are filled from the start."""
-    canary = rollout.spec.strategy.plan
+    plan = rollout.spec.strategy.plan
     found: tuple[Resource, ...] = (CONTROLLER_REVISIONS, PODS)
     if deployment:
         found = (DEPLOYMENTS, REPLICA_SETS, PODS)
-    if canary is not None and canary.traffic_routings:
+    if plan is not None and plan.traffic_routings:
         found += (SERVICES, ENDPOINT_SLICES)
     return (*found, TRAFFIC_ROUTINGS) if shared_routing_of(rollout) else found
 

@@ -1,9 +1,9 @@
 """The last question before a write of the leader: does the Lease still count?
 
 Why it exists: a process that was frozen (stopped, swapped out, moved with its machine) goes on in the middle of its
-work. It reads the answer to its last request and sends its next write before any timer has told it that another process
-leads by now. Invariant: `check` looks at the clock itself, and at one that goes on while
-the machine sleeps; it raises before the instant at which another may take the Lease over. It must not ask anybody.
+work. It reads the answer to its last request and sends its next write before any timer could show that another process
+leads by now. Invariant: `check` looks at the clock itself, and at one that goes on while the machine sleeps; it raises
+before the instant at which another may take the Lease over. It must not send a request.
 """
 
 import time

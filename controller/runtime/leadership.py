@@ -30,7 +30,7 @@ class Ended(Protocol):
 class Leadership(Protocol):
     """The namespaces of one process."""
 
-    def tell(self, begun: Begun, ended: Ended) -> None:
+    def on_changes(self, begun: Begun, ended: Ended) -> None:
         """Set the listener for namespaces that this process begins or ends to work on."""
         ...
 
@@ -54,22 +54,22 @@ class Leadership(Protocol):
 class Unelected:
     """The only controller there is."""
 
-    def tell(self, begun: Begun, ended: Ended) -> None:
+    def on_changes(self, begun: Begun, ended: Ended) -> None:
         """No namespace comes or goes."""
 
     def holds(self, namespace: str) -> bool:
-        """Each."""
+        """Always: this process leads every namespace."""
         return True
 
     def check(self, namespace: str) -> None:
         """Every write is let through."""
 
     async def run(self, work: Work) -> None:
-        """At once."""
+        """Run the work at once: nobody else can lead."""
         await work()
 
     async def during(self, namespace: str, duty: Work) -> None:
-        """At once."""
+        """Do the duty at once: nobody else can lead."""
         await duty()
 
 
@@ -86,5 +86,5 @@ class OneLeader(Unelected):
         self._fence.check()
 
     async def run(self, work: Work) -> None:
-        """While the Lease is held."""
+        """Run the work while the Lease is held."""
         await self._leader.run(work)

@@ -84,7 +84,7 @@ class Shards:
             for shard, store in enumerate(stores)
         )  # fmt: skip
 
-    def tell(self, begun: Begun, ended: Ended) -> None:
+    def on_changes(self, begun: Begun, ended: Ended) -> None:
         """Before `run`: set the callbacks that begin and end the work on the namespaces of a shard."""
         self._begun, self._ended = begun, ended
 

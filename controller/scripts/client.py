@@ -47,7 +47,7 @@ class ScriptMetrics(Protocol):
     """Metrics of calls: the code, or the status of a worker that did not answer."""
 
     def script_ran(self, outcome: str, seconds: float) -> None:
-        """One call, retries included."""
+        """Count one call, its repeats included."""
 
 
 class _TooOld(Exception):
@@ -75,7 +75,7 @@ class ScriptClient:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Ends every connection."""
+        """Close every connection."""
         await self._connection.close()
         await asyncio.gather(*self._closing)
 

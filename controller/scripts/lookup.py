@@ -48,7 +48,7 @@ class Script(msgspec.Struct, frozen=True):
 
     @property
     def header(self) -> ScriptHeader:
-        """The header of the script."""
+        """The options in the script's header."""
         return parse_header(self.header_text)
 
     @property

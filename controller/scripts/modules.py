@@ -45,7 +45,7 @@ class Modules:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All there are."""
+        """The names of all modules."""
         return tuple(self._texts)
 
     def asked_for(self, uses: tuple[str, ...]) -> tuple[Module, ...] | UnknownModule:

@@ -33,8 +33,8 @@ from controller.kube.gateway_reads import GatewayReads
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import Resource
 from controller.reconcilers.gates import Gates
+from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.rollout import RolloutReconciler
-from controller.reconcilers.telling import Telling
 from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingReconciler
 from controller.reconcilers.wiring import Wiring
 from controller.reconcilers.world import World as ObservationBuilder
@@ -134,16 +134,16 @@ class _AllKnown:
         return None
 
 
-class _Telling(Telling):
+class _Reporting(Reporting):
     """Records reports and the last decision."""
 
     def __init__(self, decided: dict[Key, Decision], notes: list[Note]) -> None:
         super().__init__(lambda rollout, note: notes.append(note), _NoMetrics())
         self._decided = decided
 
-    def tell(self, seen: Observation, decision: Decision, now: datetime) -> None:
+    def report(self, seen: Observation, decision: Decision, now: datetime) -> None:
         self._decided[seen.rollout.metadata.key] = decision
-        super().tell(seen, decision, now)
+        super().report(seen, decision, now)
 
 
 class _Effects(Pass):
@@ -198,7 +198,8 @@ class Passes:
             _noting(self.routings_woken),
             wake_soon=_noting(self.woken_soon),
         )
-        self.wake_all, self.scripts_changed = wiring.source_turns, wiring.scripts_changed
+        self.wake_all = wiring.cache_availability_changed
+        self.scripts_changed = wiring.scripts_changed
         self.kinds = NamedKinds(state.projections, wiring.named_object_changed)
         self.measures = SimulatedMeasures(self.now, _noting(self.woken))
         self.gates = Gates(state.caches, _AllKnown(), self.measures, {})
@@ -267,7 +268,7 @@ class Passes:
             events=server,
             ledger=ledger,
             clock=self,
-            telling=_Telling(self.decided, self.notes),
+            reporting=_Reporting(self.decided, self.notes),
             random=Random(1),
             rights=_NoRightsAwaited(),
             measures=self.measures,

@@ -82,7 +82,7 @@ class People:
         self._admitted(old, structs.replace(old, spec=spec, metadata=meta))
 
     def replace_set(self, key: Key, spec: PodSetSpec) -> None:
-        """The same for a set of pods."""
+        """`kubectl replace` of a set of pods: every label and annotation that the manifest lacks is gone."""
         old = self._cluster.pod_sets[key]
         self._admitted_set(old, structs.replace(old, spec=spec, metadata=_bare(old.metadata)))
 

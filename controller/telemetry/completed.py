@@ -30,7 +30,7 @@ class CompletedReleases:
         """Looks since a namespace had a Rollout."""
 
     def ended(self, namespace: str, outcome: str) -> None:
-        """A release ended."""
+        """Count a release that ended."""
         self._looks.setdefault(namespace, 0)
         self._counter.labels(namespace, outcome).inc()
 

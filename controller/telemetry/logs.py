@@ -38,7 +38,7 @@ class JsonLines(logging.Formatter):
     """ts, level, logger, msg, then the record's own keys."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line of JSON."""
+        """The record as one line of JSON."""
         line: dict[str, object] = {
             "ts": _timestamp(record),
             "level": record.levelname.lower(),
@@ -52,10 +52,10 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(logging.Formatter):
-    """The same for people."""
+    """One readable line for each record, for people."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Time, level, message, key=value."""
+        """The record as time, level, message and key=value pairs."""
         pairs = "".join(f" {key}={value}" for key, value in _fields(record).items())
         text = f"{_timestamp(record)} {record.levelname:<7} {redacted(record.getMessage())}{pairs}"
         if record.exc_info:

@@ -39,7 +39,7 @@ class OtlpTracer:
             yield
 
     def within(self) -> bool:
-        """There is a present span."""
+        """Whether a span is open."""
         return bool(trace.get_current_span().get_span_context().is_valid)
 
     def note(self, attribute: str, value: str) -> None:

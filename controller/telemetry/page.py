@@ -25,7 +25,7 @@ class _Registry(Collector):
         self._families = families
 
     def collect(self) -> Iterator[Metric]:
-        """The family."""
+        """Yield the family."""
         yield from self._families
 
 

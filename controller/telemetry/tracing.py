@@ -21,7 +21,7 @@ class Tracer(Protocol):
         ...
 
     def within(self) -> bool:
-        """There is a present span."""
+        """Whether a span is open."""
         ...
 
     def note(self, attribute: str, value: str) -> None:
@@ -52,7 +52,7 @@ def use(tracer: Tracer | None) -> None:
 
 
 def is_on() -> bool:
-    """Somebody wants spans."""
+    """Whether spans are made at all."""
     return _tracer is not None
 
 

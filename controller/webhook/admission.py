@@ -55,11 +55,11 @@ class RolloutReader(Protocol):
     """The Rollouts of a namespace, as v1beta1; from a synced cache, else from the API server."""
 
     async def rollouts(self, namespace: str) -> Sequence[Rollout]:
-        """All of them."""
+        """All Rollouts of the namespace."""
         ...
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
-        """All of them, from the API server: a cache may not have the newest objects yet."""
+        """All Rollouts, from the API server: a cache may not have the newest objects yet."""
         ...
 
 

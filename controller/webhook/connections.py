@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
         self._head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The handshake is over."""
+        """Give the connection a place: its handshake is over."""
         # No isinstance: transports of uvloop have no Python class above them.
         self._transport = cast("asyncio.Transport", transport)
         self.idle_since = asyncio.get_running_loop().time()
@@ -74,14 +74,14 @@ class Connection(asyncio.Protocol):
         self._inner.data_received(data)
 
     def asking(self) -> None:
-        """The headers are there."""
+        """The headers have come: stop their clock."""
         self.idle_since = None
         if self._head is not None:
             self._head.cancel()
             self._head = None
 
     def answered(self) -> None:
-        """The request is over."""
+        """The request is over: the connection is idle from now on."""
         self.idle_since = asyncio.get_running_loop().time()
 
     def idle_by(self, instant: float) -> bool:
@@ -89,26 +89,26 @@ class Connection(asyncio.Protocol):
         return self.idle_since is not None and self.idle_since <= instant
 
     def abort(self) -> None:
-        """Close without another word."""
+        """Close the connection without an answer."""
         if self._transport is not None:
             self._transport.abort()
 
     def eof_received(self) -> bool | None:
-        """The client will say no more."""
+        """The client sends no more bytes."""
         return self._inner.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The place is free."""
+        """Give the place of the connection back."""
         self.asking()
         self._door.closed(self, self._transport)
         self._inner.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The client reads slowly."""
+        """Stop writing: the client reads slowly."""
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """The client has read."""
+        """Write again: the client has read."""
         self._inner.resume_writing()
 
 

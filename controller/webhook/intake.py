@@ -51,12 +51,12 @@ class _Body:
         self.size = 0
 
     def add(self, chunk: bytes) -> None:
-        """Some more."""
+        """Append a chunk of the body."""
         self._pages[self.size : self.size + len(chunk)] = chunk
         self.size += len(chunk)
 
     def received(self) -> memoryview:
-        """All of it."""
+        """The bytes of the body that have come."""
         return memoryview(self._pages)[: self.size]
 
     def give_back(self) -> None:

@@ -56,7 +56,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def objects(self) -> tuple[msgspec.Raw, msgspec.Raw]:
-        """Both texts."""
+        """The old and the new object, each as JSON text."""
         return self.old_object, self.object
 
 

@@ -64,7 +64,7 @@ class KubeSecrets:
 
 
 class FolderSecrets:
-    """The same in a folder, for a controller outside the cluster."""
+    """Secrets as files of a folder, for a controller outside the cluster."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -38,7 +38,7 @@ class Server(Protocol):
     """The API server."""
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
-        """One object."""
+        """Get one object from the API server."""
         ...
 
     async def served(self, api_version: str, kind: str) -> Resource | None:

@@ -16,7 +16,7 @@ class Closable(Protocol):
     """A socket, as far as it matters here."""
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         ...
 
 
@@ -69,7 +69,7 @@ class WaitingRoom(Generic[C]):
         return number
 
     def close(self) -> None:
-        """Close all."""
+        """Close all waiting connections."""
         for queue in self._queues.values():
             for _, client in queue:
                 client.close()

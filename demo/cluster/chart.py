@@ -1,8 +1,8 @@
 """Makes the Helm chart's templates from the manifests of `deploy/kustomize/base`.
 
-Why it exists: two installs that are kept by hand drift apart. Invariant: with the default values the chart renders the
-objects that `kubectl kustomize deploy/kustomize` renders; comments are kept. `python -m demo.cluster.chart` writes the
-files. It must not add an object that the manifests or their components do not have.
+Why it exists: two sets of manifests that are kept by hand become different. Invariant: with the default values the
+chart renders the objects that `kubectl kustomize deploy/kustomize` renders; comments are kept. `python -m
+demo.cluster.chart` writes the files. It must not add an object that the manifests or their components do not have.
 """
 
 import re

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 async def play(folder: Path) -> bool:
-    """Play it all; say whether every check held."""
+    """Play all three releases; return whether every check succeeded."""
     screen = Screen(Console(), time.monotonic())
     reporter = ConsoleReporter(screen.console)
     screen.scene("A control plane, Moonshift and Prometheus", "All of them the real ones.")

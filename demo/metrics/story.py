@@ -21,7 +21,7 @@ SCENE_SECONDS = 90.0
 
 
 class Story:
-    """One telling."""
+    """One run of the story."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Story:
         self.claims: list[Claim] = []
 
     async def deploy(self) -> None:
-        """The shop, and what a good version is."""
+        """The shop, and its measured good version."""
         self._screen.scene(
             "A shop and its gate", "Prometheus scrapes it; 5 % of its requests fail."
         )
@@ -78,7 +78,7 @@ class Story:
         await self._wait("the end", lambda s: status(s).get("phase") == "Healthy")
 
     async def take_a_bad_one_back(self) -> None:
-        """The same with onFailure: rollback; nobody is needed."""
+        """A bad release with onFailure: rollback; nobody has to act."""
         self._screen.scene("v4 has more errors, too", "onFailure: rollback. Nobody is needed.")
         await self._do(f"kubectl apply -f {EXAMPLE}/rollout-rollback.yaml")
         await self._do(f"kubectl set image deployment/{NAME} main=shop:v4")

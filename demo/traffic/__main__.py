@@ -2,7 +2,7 @@
 
 Why two stages: programs are built with the outer network, everything runs in one of its own. Invariant: the
 exit status is 0 only if every share was right and no request was lost; the program ends every process that it started.
-It must not judge otherwise than `report` does.
+It must leave every judgement to `report`.
 """
 
 import asyncio
@@ -41,20 +41,22 @@ LOG_LINES = 30
     type=click.Choice(Vendor, case_sensitive=False),
     default=Vendor.CONTOUR,
     show_default=True,
-    help="Whose gateway the requests go through.",
+    help="The gateway that the requests go through.",
 )
 @click.option(
     "--scenario",
     "chosen",
     multiple=True,
     type=click.Choice(sorted({one.name for each in SCENARIOS.values() for one in each})),
-    help="What to release; may be repeated. By default, three of them.",
+    help="A scenario to play; may be repeated. By default, three of them.",
 )
-@click.option("--together", is_flag=True, help="All at the same time behind one gateway.")
+@click.option(
+    "--together", is_flag=True, help="Play all scenarios at the same time behind one gateway."
+)
 @click.option(
     "--requests",
     default=0,
-    help="Release them again until this number of requests was sent in all; without it, once.",
+    help="Play the scenarios again until this number of requests was sent in all; without it, once.",
 )
 @click.option("--rate", default=300.0, show_default=True, help="Requests per second and release.")
 @click.option(
@@ -118,7 +120,7 @@ class Player:
         self._count = 0
 
     async def play(self, scenarios: list[Scenario], together: bool, requests: int) -> bool:
-        """Return whether everything was as asked for; logs are kept where it was not."""
+        """Return whether every check succeeded; the logs are kept if one failed."""
         folder = Path(tempfile.mkdtemp(prefix="moonshift-traffic-"))
         reporter = ConsoleReporter(self._console)
         batches = [scenarios] if together else [[scenario] for scenario in scenarios]

@@ -18,7 +18,7 @@ COLOURS = {OLD: "cyan", NEW: "yellow", THIRD: "magenta"}
 MUTED = "bright_black"
 CELLS = 40
 REMEMBERED = 8
-"""Pictures back that the bar looks: about two seconds."""
+"""The number of earlier pictures that the bar covers: about two seconds."""
 
 Counts = Counter[tuple[str, str]]
 
@@ -60,7 +60,7 @@ def one(release: Release, recent: Counts) -> RenderableType:
 
 
 def bar(counts: Counts, sort: str) -> Text:
-    """Return who answered a sort of request lately, as one line of cells."""
+    """Return the versions that recently answered a sort of request, as one line of cells."""
     whole = sum(number for (of, _), number in counts.items() if of == sort)
     line = Text()
     for image, colour in COLOURS.items():

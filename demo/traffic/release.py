@@ -92,7 +92,7 @@ class Release:
 
     @property
     def objects(self) -> dict[str, JsonObject]:
-        """The Rollout and the route as they are, by kind; for those who watch."""
+        """The present Rollout and route, by kind, for the live picture."""
         kinds = {"Rollout": ROLLOUTS, "route": ROUTES[self.scenario.kind]}
         state = self._lab.recorder.state()
         return {name: state.get(self._key(kind), {}) for name, kind in kinds.items()}
@@ -143,7 +143,9 @@ class Release:
             raise NotReady(f"{self.scenario.name}: {what} {error}; {self._situation()}") from error
 
     async def _settled(self) -> None:
-        """Return when the gateway does what the route says; it is asked for, since what is recorded may be older."""
+        """Return when the gateway follows the route. The gateway itself is asked, because the recorded state may be
+        older.
+        """
         until = time.monotonic() + SETTLE_SECONDS
         path = f"{self._collection(self.scenario.kind)}/{NAME}"
         while True:

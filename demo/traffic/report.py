@@ -8,7 +8,7 @@ import msgspec
 from localcluster.traffic.tally import sigmas
 
 SIGMAS = 4.5
-"""A share further from its step than this is wrong: by chance one window in 150 000 is."""
+"""A share that differs by more standard deviations is wrong; by chance one window in 150 000 does."""
 
 
 class ShareSeen(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ class Scenario:
     replicas: int = 5
     grace: int = 1
     stopping: int = 5
-    """Seconds for which a pod answers once it is told to stop."""
+    """Seconds for which a pod still answers after SIGTERM."""
 
     @property
     def played(self) -> tuple[Step, ...]:
@@ -70,7 +70,7 @@ class Scenario:
         return self.steps[: self.last or len(self.steps)]
 
     def ends_by_itself_at(self, number: int) -> bool:
-        """Whether no person is asked at a step: the last one, where it replaces all old pods."""
+        """Whether a step needs no approval: the last one, if it replaces all old pods."""
         takes_all = self.steps[number - 1].pods == self.replicas
         return number == len(self.steps) and takes_all and self.style is not Style.BLUE_GREEN
 

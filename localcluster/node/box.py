@@ -1,11 +1,10 @@
 """The box of a node: processes, mounts and a network of its own, which end together.
 
-Why it exists: kubelet and containerd leave mounts, shims, interfaces and cgroups behind when they are killed, and a
-machine for development is not theirs. Run as a script with PID_FILE; the process that is started keeps the box, its
-child is the first process inside. Invariant: when the keeper gets SIGTERM, or its starter dies, the kernel ends all
-processes of the box, with them its mounts and its network go, and the keeper removes its control groups.
-After SIGKILL of the keeper only empty control groups stay; the next start removes them. It must not import more than
-the standard library.
+Why it exists: kubelet and containerd leave mounts, shims, interfaces and cgroups behind when they are killed. A machine
+for development must not keep these. Run as a script with PID_FILE; the process that is started keeps the box, its child
+is the first process inside. Invariant: when the keeper gets SIGTERM, or its starter dies, the kernel ends all processes
+of the box, with them its mounts and its network go, and the keeper removes its control groups. After SIGKILL of the
+keeper only empty control groups stay; the next start removes them. It must not import more than the standard library.
 """
 
 import ctypes
@@ -23,7 +22,7 @@ GROUP_PREFIX = "moonshift-node-"
 ADDRESS = "10.99.0.1"
 SERVICES = "10.0.0.0/16"
 REMOVAL_SECONDS = 10.0
-# All pods together are one competitor for the processors; each process of the machine outside is another one.
+# All pods together get the CPU share of one group; each process outside of the box competes with that group.
 WEIGHTS = {"cpu.shares": "65536", "cpu.weight": "2500"}
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 

@@ -59,7 +59,7 @@ class _Passage:
     def __init__(self, there: str) -> None:
         self._host, _, port = there.rpartition(":")
         self._port = int(port)
-        # The loop alone would let a task go that waits for both sides.
+        # The event loop keeps only weak references, so a task that waits for both sides could be collected.
         self._under_way: set[asyncio.Task[None]] = set()
 
     def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

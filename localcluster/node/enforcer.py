@@ -1,8 +1,8 @@
 """Enforces the NetworkPolicies of a node's cluster: `python -m localcluster.node.enforcer FOLDER`.
 
-Why it exists: the network plugin of the node routes every packet. Invariant: the rules in the node's network are those
-of the objects that were seen last; they are replaced whole, never one by one. A pod is free until its address is
-known. It must not touch any network but that of the box.
+Why it exists: the network plugin of the node routes every packet and knows no policies. Invariant: the rules in the
+node's network are those of the objects that were seen last; they are replaced whole, never one by one. A pod is free
+until its address is known. It must not touch any network but that of the box.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ POLICIES = Kind("networking.k8s.io", "v1", "networkpolicies")
 PODS = Kind("", "v1", "pods")
 NAMESPACES = Kind("", "v1", "namespaces")
 PAUSE_SECONDS = 0.2
-"""Between two tries where the API server is away."""
+"""Seconds between two tries while the API server is away."""
 
 
 class Enforcer:
@@ -73,6 +73,7 @@ class Enforcer:
             await self._changed.wait()
             self._changed.clear()
             if len(self._seen) < 3:
+                # Rules made before all kinds are listed would isolate no pod, or too many.
                 continue
             kinds = (list(self._seen[kind].values()) for kind in (POLICIES, PODS, NAMESPACES))
             text = ruleset(Objects(*kinds))

@@ -1,9 +1,9 @@
 """Runs a program in the box of a node: in its network, its mounts and its processes.
 
-Why it exists: a program that enters a process namespace is there only with its children, so somebody outside has to
-stay and speak for it. Run as a script with PID_FILE PROGRAM ARGUMENT…; signals TERM and INT are passed on, the exit
-status is the program's. Invariant: the program dies with this process, and with the box. It must not import more than
-the standard library: it runs before everything.
+Why it exists: only the children of a program that enters a process namespace are inside, so a process has to stay
+outside and pass on signals and the exit status. Run as a script with PID_FILE PROGRAM ARGUMENT…; signals TERM and INT
+are passed on, the exit status is the program's. Invariant: the program dies with this process, and with the box. It
+must not import more than the standard library: it runs before everything.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """A real gateway on a real node: Contour and Envoy in the node's network, a port outside that leads to Envoy.
 
 Why it exists: requests that real pods answer should come through a real proxy. Invariant: programs and settings are
-those of `localcluster.traffic.contour`; only where they run differs. It must not know who sends requests.
+those of `localcluster.traffic.contour`; only their network differs. It must not know who sends requests.
 """
 
 from localcluster.node.lines import door, entering

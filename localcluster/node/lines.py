@@ -1,8 +1,8 @@
 """The command lines of a plane with a real node, and where its programs find each other.
 
-Why it exists: with a real node, pods call the API server and the API server calls pods; neither happens without one.
-Invariant: every component but the box, the door and the enforcer runs inside the box; outside, the API server and etcd
-have the same addresses as on any plane. It must not start anything.
+Why it exists: with a real node, pods call the API server and the API server calls pods; without a node neither call
+exists. Invariant: every component but the box, the door and the enforcer runs inside the box; outside, the API server
+and etcd have the same addresses as on any plane. It must not start anything.
 """
 
 import sys
@@ -34,7 +34,7 @@ INSIDE = frozenset({"kcm", "scheduler", "gateways", "kruise", NODE_USER, PROXY_U
 
 @dataclass(frozen=True, slots=True)
 class NodeLayout(Layout):
-    """The same folders and ports; `api_port` is the door's."""
+    """The folders and ports of a layout without a node; `api_port` is that of the door."""
 
     def url_for(self, user: str) -> str:
         """The API server's URL: behind the door it listens on the node's address."""

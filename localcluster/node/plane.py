@@ -1,8 +1,8 @@
 """A control plane with a real node.
 
-Why it exists: images, probes, cluster network and admission calls through Services are only true if containers run.
-Invariant: it is used like any plane, from outside its box; when it ends, or its starter dies, nothing of it stays but
-logs. It must not know the product.
+Why it exists: images, probes, the cluster network and admission calls through Services are tested only if containers
+run. Invariant: it is used like any plane, from outside its box; when it ends, or its starter dies, only its logs stay.
+It must not know the product.
 """
 
 import asyncio

@@ -1,9 +1,11 @@
 """NetworkPolicies as rules of nftables.
 
-Why it exists: a policy that nobody enforces proves nothing, and no enforcer can be had as a module. Invariant: the same
-objects give the same text; a pod is isolated in a direction when a policy of that direction selects it, and then gets
-the traffic that at least one of them allows, nothing else; the node reaches its pods always, and answers come back
-always. IPv4 only. It must do no I/O.
+Why it exists: a policy that nobody enforces proves nothing, and no enforcer exists as a Go module. Invariants:
+ * the same objects give the same text;
+ * a pod is isolated in a direction if a policy of that direction selects it; it then gets only the traffic that one
+   of these policies allows;
+ * the node always reaches its pods, and answers always come back.
+IPv4 only. It must do no I/O.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +14,7 @@ from typing import Any
 
 TABLE = "inet network_policies"
 REFUSE = "reject with icmpx type admin-prohibited"
-"""A refused connection fails at once, so that tests need not wait for one that is only dropped."""
+"""A refused connection fails at once; a dropped one would keep tests waiting."""
 INGRESS, EGRESS = "Ingress", "Egress"
 CHAINS: Mapping[str, str] = {EGRESS: "out", INGRESS: "in"}
 OVER = frozenset({"Succeeded", "Failed"})
@@ -52,8 +54,8 @@ def ruleset(objects: Objects) -> str:
     }
     chains = [
         _chain(_name(direction, address), [*rules, f"counter {REFUSE}"])
-        for direction, of in isolated.items()
-        for address, rules in of.items()
+        for direction, rules_by_address in isolated.items()
+        for address, rules in rules_by_address.items()
     ]
     out, into = (_jumps(direction, isolated[direction]) for direction in (EGRESS, INGRESS))
     # Packets to the node itself are input, all others are forwarded; what the node sends is output, which is free.
@@ -230,9 +232,10 @@ def _name(direction: str, address: str) -> str:
     return f"{CHAINS[direction]}_{address.replace('.', '_')}"
 
 
-def _jumps(direction: str, of: Iterable[str]) -> list[str]:
+def _jumps(direction: str, addresses: Iterable[str]) -> list[str]:
+    """The rule that sends a packet of an isolated pod to the pod's chain; `return` there means: allowed."""
     side = "daddr" if direction == INGRESS else "saddr"
-    verdicts = ", ".join(f"{address} : jump {_name(direction, address)}" for address in of)
+    verdicts = ", ".join(f"{address} : jump {_name(direction, address)}" for address in addresses)
     return [f"ip {side} vmap {{ {verdicts} }}"] if verdicts else []
 
 

@@ -82,7 +82,7 @@ def kubelet(group: str) -> str:
             "resolvConf": "/dev/null",
             "podLogsDir": "/var/log/pods",
             "volumePluginDir": "/run/kubelet-plugins",
-            # The content of the machine's disk and memory is not the node's.
+            # The kubelet must not evict pods because of the machine's own use of disk and memory.
             "evictionHard": {
                 "memory.available": "50Mi",
                 "nodefs.available": "1%",

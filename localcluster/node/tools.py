@@ -1,8 +1,8 @@
 """Which programs and rights of this machine a node needs.
 
-Why it exists: containers need root and a few packages of the system, and a missing one should be named with the
-command that installs it. Invariant: nothing is installed here. It must not look at anything but the file system,
-this process's rights and the release of Kubernetes that was chosen.
+Why it exists: containers need root and a few packages of the system; the error about a missing package names the
+command that installs it. Invariant: nothing is installed here. It must not look at anything but the file system, this
+process's rights and the release of Kubernetes that was chosen.
 """
 
 import os
@@ -26,14 +26,14 @@ PACKAGES: Mapping[str, str] = {
 }
 """Program → Debian package that has it."""
 IMAGE_PACKAGES: Mapping[str, str] = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
-"""The same for the programs that build the product's images."""
+"""Program → Debian package, for the programs that build the product's images."""
 NETWORK_PACKAGE = "containernetworking-plugins"
 INSTALL = "make node-tools"
 PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def refusal() -> str:
-    """Return why no node can run here and what helps; nothing if one can."""
+    """Return why no node can run here, and the remedy; empty if a node can run."""
     if platform.system() != "Linux":
         return "a node needs Linux"
     if (chosen := chosen_release()) != NEWEST:

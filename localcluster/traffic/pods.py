@@ -1,9 +1,9 @@
 """Answers HTTP for every simulated pod, at the pod's own address.
 
 Why it exists: KWOK gives pods addresses and lets them be Ready, but nothing listens there. Invariant: a pod answers
-from being Ready until it is gone, as one does that stops gracefully; a pod that is known and not Ready is reset at
-once, an address that belongs to nobody after `HELD_SECONDS`: this process sees a new pod a little later than the API
-server does, and a real pod knows itself. It must not balance or retry. Run it in the network namespace.
+from the time at which it is Ready until it is gone, like a pod that stops gracefully. A connection to a known pod that
+is not Ready is reset at once, a connection to an address without a pod after `HELD_SECONDS`, because this process sees
+a new pod a little later than the API server does. It must not balance or retry. Run it in the network namespace.
 """
 
 import asyncio

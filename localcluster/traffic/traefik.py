@@ -1,7 +1,7 @@
 """Traefik: control plane and proxy in one process, without Envoy.
 
 Why it exists: it takes Services in turn instead of at random, reads changes at most every two seconds, drops a route
-over a Service without pods, and ranks rules by numbers; Envoy does nothing of that. Invariant: it runs with its own
+over a Service without pods, and ranks rules by numbers; Envoy does none of these. Invariant: it runs with its own
 defaults. It serves IngressRoutes and TraefikServices beside the Gateway API.
 """
 

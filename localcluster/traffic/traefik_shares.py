@@ -55,7 +55,7 @@ class Reading:
         self._endpoints = endpoints
 
     def shares(self, host: str) -> Shares:
-        """Return what is done for a host; empty if it is unknown, or one of its routers is at fault."""
+        """Return the shares of a host; empty if the host is unknown, or if one of its routers has an error."""
         mine = {
             name: router
             for name, router in self._routers.items()
@@ -79,7 +79,9 @@ class Reading:
         return found
 
     def _service(self, name: str) -> str:
-        """It is named namespace-service-port, unless it is alone in an IngressRoute; its pods tell in any case."""
+        """Traefik names it namespace-service-port, unless it is alone in an IngressRoute; in both cases its pods
+        identify it.
+        """
         balancer = self._services.get(name, {}).get("loadBalancer") or {}
         servers = {urlsplit(server["url"]).hostname for server in balancer.get("servers") or ()}
         spelled = self._spelled.fullmatch(name)
@@ -95,5 +97,5 @@ class Reading:
 
 
 def _full(name: str, user: str) -> str:
-    """A name without a provider is one of the provider of whoever uses it."""
+    """A name without a provider belongs to the provider of the object that uses it."""
     return name if "@" in name else f"{name}@{user.rpartition('@')[2]}"

@@ -20,14 +20,14 @@ GatewayOn = Callable[[Plane], Gateway]
 
 
 class Vendor(Enum):
-    """Whose gateway it is."""
+    """The maker of the gateway."""
 
     CONTOUR = "contour"
     TRAEFIK = "traefik"
 
 
 async def ensure_gateway(vendor: Vendor, reporter: Reporter | None = None) -> GatewayOn:
-    """Return what makes gateways of a vendor; the first call on a machine builds what they are made of."""
+    """Return the function that makes gateways of a vendor; the first call on a machine builds their programs."""
     match vendor:
         case Vendor.CONTOUR:
             return partial(ContourGateway, programs=await ensure_contour(reporter))

@@ -17,7 +17,7 @@ end
 
 ---Annotations of a canary Ingress in the form of ingress-nginx, with the step's share.
 ---@param obj moonshift.IngressObj
----@param kind string what messages call the Ingress
+---@param kind string the name of the Ingress in messages
 ---@param prefix string
 ---@param headers? boolean the class can change headers
 ---@return table<string, string>

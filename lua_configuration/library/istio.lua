@@ -68,7 +68,7 @@ end
 ---A rule's own match entries, each with the step's conditions in addition; an entry that could never match is left out.
 ---A path of the step replaces the rule's own.
 ---@param source table[]?
----@param wanted table what `match_of` gave
+---@param wanted table the result of `match_of`
 ---@return table[]
 function istio.combined(source, wanted)
     local result = {}

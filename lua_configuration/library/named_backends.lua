@@ -9,8 +9,8 @@ local named_backends = {}
 ---@param step moonshift.Step
 ---@param declared table[]?
 ---@param fields {service: string, port: string, noun: string, only?: fun(backend: table): boolean} where a backend has its
----  Service and its port, what messages call it, and whether it is one of a Service at all
----@return table<string, string> twins names of the stable Service's backends, each with that of the new version's
+---  Service and its port, its name in messages, and whether it leads to a Service at all
+---@return table<string, string> twins names of the stable Service's backends: for each, the new version's backend
 ---@return table[] complete the declared backends with the copies
 function named_backends.with_copies(step, declared, fields)
     local twins, complete, by_name, by_port = {}, {}, {}, {}

@@ -9,7 +9,7 @@ end
 ---Whole numbers with the sum `total`, as close to the given parts as possible.
 ---@param parts number[] shares of 1
 ---@param total number
----@param least? number what a part that is more than nothing has at least; 1 where nothing is given, and the total is enough
+---@param least? number the least number for a part above 0, else 1; always 0 if `total` is below the number of parts
 ---@return number[]
 function shares.largest_remainder(parts, total, least)
     local result, left = {}, total
@@ -62,8 +62,8 @@ end
 ---The factor for the weights of a list, so that they can express the step's share. `params.scale` has precedence.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
----@param total number what the stable Service and the new version have together
----@param sum number what all have together
+---@param total number the weights of the stable Service and the new version together
+---@param sum number the weights of all entries together
 ---@return number
 function shares.scale_for(step, services, total, sum)
     if services.exact then

@@ -5,8 +5,8 @@ local steps = {}
 ---A step, in the form that the other modules need. An error if both versions share one Service, unless the kind can
 ---distinguish them.
 ---@param obj moonshift.Obj
----@param kind? string what messages call the object; its kind where nothing is given
----@param one_service? boolean the kind can tell the versions of one Service apart
+---@param kind? string the name of the object in messages; its kind if it is left out
+---@param one_service? boolean the kind can distinguish the versions of one Service
 ---@return moonshift.Step
 function steps.of(obj, kind, one_service)
     local object = obj.object or {}

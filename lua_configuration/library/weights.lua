@@ -140,7 +140,7 @@ end
 ---share. If there are several entries, each has the weight of the stable Service's entry.
 ---@param services moonshift.Backends
 ---@param entries table[]
----@param alone? number the weight of an entry that is the only one; none where nothing is given
+---@param alone? number the weight of an entry that is the only one; if it is left out, such an entry has no weight
 ---@return table[]
 function weights.canary_entries(services, entries, alone)
     local result, groups = {}, groups_of(services, entries, 1)

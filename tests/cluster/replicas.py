@@ -43,7 +43,7 @@ class Front:
                 writer.close()
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, to its end."""
+        """Copy bytes of one connection until it ends."""
         if not self.ends:
             writer.close()
             return

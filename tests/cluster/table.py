@@ -247,7 +247,7 @@ async def gets_more_nodes(story: Story, step: int) -> None:
     )
     share = {STABLE_IMAGE: 4, NEW_IMAGE: 2}
     await story.recorder.until_state(lambda state: _images(story) == share)
-    await story.rollout(lambda status: not status["moonshift"].get("lent"))
+    await story.rollout(lambda status: not status["moonshift"].get("templateExchange"))
     await story.recorder.caught_up()
     assert _images(story) == share
     await story.approve(step)

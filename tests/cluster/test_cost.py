@@ -28,7 +28,9 @@ async def measured(
 
 
 @pytest.mark.parametrize("style", Style)
-async def test_a_release_makes_no_more_requests_than_it_did(measured: Ground, style: Style) -> None:
+async def test_a_release_makes_at_most_the_recorded_number_of_requests(
+    measured: Ground, style: Style
+) -> None:
     async with fleet(measured, f"cost-{style}", style, 1) as made:
         mark = measured.plane.audit.mark()
         await release(measured, made)

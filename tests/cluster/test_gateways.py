@@ -294,7 +294,7 @@ async def lanes_say(story: Story, share: int) -> None:
     await story.client.patch(path_of(story.key(LANES)), {"spec": {"lanes": lanes}})
 
 
-async def test_two_writers_do_not_fight_and_the_release_says_who_and_what(
+async def test_two_writers_do_not_fight_and_the_release_names_the_writer_and_the_place(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
     story = await begin(product, world, namespace_of_product)

@@ -30,7 +30,7 @@ class Together:
                 self._tasks[name] = asyncio.create_task(run(scenario), name=name)
 
     def tasks(self) -> tuple[asyncio.Task[None], ...]:
-        """Those that have been begun."""
+        """The tasks that have been begun."""
         return tuple(self._tasks.values())
 
     def with_those_of(self, others: "Together") -> "Together":

@@ -25,7 +25,7 @@ class Destination:
     weight: int
 
     def is_canary(self, app: Application) -> bool:
-        """It leads to the new revision."""
+        """Whether the destination leads to the new revision."""
         return self.subset == "canary" if app.shared else self.host == app.canary_service
 
 
@@ -43,7 +43,7 @@ def ready(pod: JsonObject) -> bool:
 
 
 def image_of(pod: JsonObject) -> str:
-    """The image of a pod, by which tests tell revisions apart."""
+    """The image of a pod, by which tests distinguish revisions."""
     image: str = pod["spec"]["containers"][0]["image"]
     return image
 
@@ -66,7 +66,7 @@ class View:
             kind[change.key.name] = change.object
 
     def state(self) -> dict[Key, JsonObject]:
-        """All objects."""
+        """All objects, by their keys."""
         return {
             Key(kind, self._namespace, name): obj
             for kind, found in self._objects.items()
@@ -74,7 +74,7 @@ class View:
         }
 
     def get(self, kind: Kind, name: str) -> JsonObject | None:
-        """One object."""
+        """One object, or None."""
         return self._objects.get(kind, {}).get(name)
 
     def of(self, kind: Kind) -> Iterator[JsonObject]:

@@ -25,7 +25,7 @@ class HidesDiscovery(Fault):
 
     @property
     def injected(self) -> int:
-        """One start goes wrong."""
+        """One: all requests of the start meet the same fault."""
         return 1
 
     async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
@@ -59,5 +59,5 @@ class ForgetsKinds(HidesDiscovery):
         return path.startswith(GATEWAYS)
 
     def answer(self) -> web.StreamResponse:
-        """Nothing is there."""
+        """The answer that the gateway kinds do not exist (404)."""
         return status(404, "NotFound")

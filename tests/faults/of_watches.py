@@ -96,7 +96,7 @@ class IsSilent(Fault):
     async def lines(
         self, request: web.Request, lines: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
-        """All events, some of them late."""
+        """Every event of the watch; some events come late."""
         text = 0
         async for line in lines:
             if text % self._after == 0:
@@ -118,7 +118,7 @@ class ComesLate(Fault):
     async def lines(
         self, request: web.Request, lines: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
-        """All events, later."""
+        """Every event of the watch, each one late."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[tuple[float, bytes | None]] = asyncio.Queue()
 

@@ -33,7 +33,7 @@ class Fault:
 
     @property
     def injected(self) -> int:
-        """How often the fault came from outside: not by asking again while it lasts."""
+        """The number of injected faults; requests that are repeated during a fault do not count."""
         return self.times
 
     async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:

@@ -16,7 +16,7 @@ from tests.faults.proxy import Fault
 
 FAULTS: Mapping[str, Callable[[], Fault]] = {
     "every third write is a conflict (409)": lambda: Refuses(409, "Conflict"),
-    "every third write is one too many (429)": lambda: Refuses(429, "TooManyRequests"),
+    "every third write is refused as one too many (429)": lambda: Refuses(429, "TooManyRequests"),
     "every third write meets a fault of the server (500)": lambda: Refuses(500, "InternalError"),
     "every third request of any verb is unavailable (503)": lambda: Refuses(
         503, "ServiceUnavailable", writes=False
@@ -31,7 +31,7 @@ FAULTS: Mapping[str, Callable[[], Fault]] = {
     "states within a second are never seen": lambda: Coalesces(1.0),
     "a new controller finds no discovery for 4 s": HidesDiscovery,
     "a new controller finds gateway kinds missing for 4 s": ForgetsKinds,
-    "every third request of any verb is one too many (429)": lambda: Refuses(
+    "every third request of any verb is refused as one too many (429)": lambda: Refuses(
         429, "TooManyRequests", writes=False
     ),
     "the token is not known at every third request (401)": lambda: Refuses(

@@ -11,7 +11,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "a revision that took all pods is not stable for the next",
     ),
     "test_a_missing_service_is_reported_and_nothing_moves": (
-        "what the plan names is not checked before the first move",
+        "the objects that the plan names are not checked before the first move",
     ),
     "test_a_present_step_that_asks_for_fewer_pods_begins_no_larger_step": (
         "a lowered step begins a larger one",
@@ -61,10 +61,10 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "an approval is used up while the spec is paused",
     ),
     "test_the_running_revision_is_stable_if_none_was_known": (
-        "what runs is not taken for stable where nothing was known to be",
+        "the running revision is not taken for stable although no stable one is recorded",
     ),
     "test_a_stable_revision_stays_stable_with_any_other_revision": (
-        "what runs after zero replicas is taken for stable",
+        "the revision that runs after zero replicas is taken for stable",
     ),
     "test_an_approval_in_an_earlier_state_is_reset": (
         "an approval is honoured in every state",
@@ -165,14 +165,14 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "only a first step with traffic pins",
     ),
     "test_an_object_behind_a_route_is_restored_a_grace_period_after_the_route": (
-        "what a route points at is given back with the route",
+        "the object behind a route is restored together with the route",
         "all is given back in one pass",
     ),
     "test_a_route_that_leads_again_is_noted_before_it_is_restored_again": (
-        "a margin is counted from what was noted of an earlier one",
+        "a grace period is counted from the record of an earlier one",
     ),
     "test_a_shared_route_that_is_shut_is_restored_from_the_top_down_a_grace_period_apart": (
-        "what a shut lane's route points at is given back with the route",
+        "the object behind a closed shared route is restored together with the route",
     ),
     "test_the_record_of_an_earlier_descent_is_removed_before_a_route_moves": (
         "an earlier descent is kept while a route moves",
@@ -224,13 +224,13 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "a pod is named to go before its controller knows it as ready",
     ),
     "test_a_template_that_comes_on_the_way_to_zero_again_is_released_over_the_stable_revision": (
-        "what came back from zero without an approval is stable for the next",
+        "a revision that returned from zero without an approval is stable for the next release",
     ),
     "test_a_third_revision_gets_no_more_than_its_step_where_stable_is_filled_up_late": (
         "the share of abandoned pods is room for new ones",
     ),
     "test_serving_pods_are_removed_only_after_stable_pods_are_ready": (
-        "what came back from zero is emptied before stable pods are there",
+        "ReplicaSets that returned from zero are emptied before stable pods exist",
     ),
     "test_the_routes_stay_with_the_new_pods_while_the_cloneset_counts_old_ones": (
         "a doubled CloneSet is over while old pods are there",

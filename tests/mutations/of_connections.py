@@ -36,7 +36,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
     *named(
         "controller.kube.reflector",
         (
-            "a new list keeps what was deleted meanwhile",
+            "a new list keeps objects that were deleted meanwhile",
             "        self.store.change(changed, gone)\n",
             "        self.store.change(changed, [])\n",
             "component/kube/test_reflector_faults.py::test_gone_as_a_status_lists_again_and_finds_missed_changes",
@@ -192,7 +192,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
                 "                renewed = started\n"
                 "                self._fence.open(self._fence.seconds() + self._timing.renew_deadline)\n"
             ),
-            "component/runtime/test_leader.py::test_a_renewal_counts_from_when_it_was_sent",
+            "component/runtime/test_leader.py::test_a_renewal_counts_from_the_time_at_which_it_was_sent",
         ),
         (
             "a Lease of another holder is free before its time",
@@ -237,7 +237,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "unit/runtime/test_workqueue.py::test_every_key_gets_its_turn_once_in_time_and_never_twice_at_once",
         ),
         (
-            "what fails is tried again as soon each time",
+            "a key that fails is tried again as soon each time",
             "        self._failures[key] = failures + 1\n",
             "        self._failures[key] = 0\n",
             "unit/runtime/test_workqueue.py::test_retries_grow_to_the_cap_and_start_again_after_success",

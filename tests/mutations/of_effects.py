@@ -108,7 +108,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "component/effects/gateways/test_restore.py::test_a_restore_that_was_cut_off_before_the_marks_went_goes_on",
         ),
         (
-            "an object leads to what is not made yet",
+            "an object leads to companion objects that do not exist yet",
             "        companions = await self._companions.make(change.objects, present, plan, reference)\n",
             (
                 "        await self._write_object(change, plan)\n"
@@ -153,7 +153,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "component/effects/gateways/test_companions.py::test_a_namesake_on_its_way_out_is_waited_for",
         ),
         (
-            "what somebody changed beside the object stays so",
+            "a companion object that somebody changed stays changed",
             "                and companion.whole\n",
             "",
             "component/effects/gateways/test_companions.py::test_a_changed_or_deleted_companion_object_comes_back",
@@ -201,7 +201,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
     *named(
         "controller.reconcilers.wiring",
         (
-            "what a Rollout is no longer told to lead does not wake it",
+            "a Deployment that loses the mark of a Rollout does not wake the Rollout",
             "        for view in (old, new):\n            if view is not None:\n                for rollout",
             "        for view in (new,):\n            if view is not None:\n                for rollout",
             "component/reconcilers/test_wiring.py::test_a_deployment_that_loses_the_mark_of_its_rollout_wakes_it_once_more",
@@ -234,7 +234,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
     *named(
         "controller.reconcilers.refusals",
         (
-            "what is refused is tried again as soon each time",
+            "a refused action is tried again as soon each time",
             "        if wait is None or before != obstacle:\n",
             "        if wait is None or before:\n",
             "component/reconcilers/test_rollout_passes.py::test_a_repeated_refusal_is_retried_later_each_time_and_never_after_ten_seconds",

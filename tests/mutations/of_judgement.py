@@ -150,7 +150,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
     *named(
         "controller.domain.traffic.restoring.restore",
         (
-            "what others changed goes with our part",
+            "changes by others are removed with our part",
             "        if _equal(original, desired):\n            return live\n",
             "        if _equal(original, desired):\n            return original\n",
             "unit/domain/traffic/drift/test_object_state.py::test_a_foreign_change_elsewhere_is_folded_into_the_original",

@@ -129,7 +129,7 @@ OF_PODS: tuple[Mutation, ...] = (
     *of(
         "rollout.moving.from_zero",
         (
-            "what came back from zero is emptied before stable pods are there",
+            "ReplicaSets that returned from zero are emptied before stable pods exist",
             "        return others_run and (returning or not stable.active)\n",
             "        return others_run and not stable.active\n",
             ABANDONED,

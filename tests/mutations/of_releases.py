@@ -24,13 +24,13 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "    if ours:\n",
         ),
         (
-            "what came back from zero without an approval is stable for the next",
-            "    if ours.goal != Goal.SUCCESS and stays_stable(context, status):\n",
-            "    if ours.goal == Goal.DELETING and stays_stable(context, status):\n",
+            "a revision that returned from zero without an approval is stable for the next release",
+            "    if ours.goal != Goal.SUCCESS and undo_leads_to_stable(context, status):\n",
+            "    if ours.goal == Goal.DELETING and undo_leads_to_stable(context, status):\n",
             ABANDONED,
         ),
         (
-            "what the plan names is not checked before the first move",
+            "the objects that the plan names are not checked before the first move",
             (
                 "    if problem is not None:\n        return Stop(status, problem=problem)\n"
                 "    # Time spent waiting before"
@@ -77,13 +77,13 @@ OF_RELEASES: tuple[Mutation, ...] = (
             APPROVALS,
         ),
         (
-            "what runs is not taken for stable where nothing was known to be",
+            "the running revision is not taken for stable although no stable one is recorded",
             "        context.admission_paused\n        and not context.returning\n",
             "        context.replicas < 0\n        and not context.returning\n",
             FROM_ZERO,
         ),
         (
-            "what runs after zero replicas is taken for stable",
+            "the revision that runs after zero replicas is taken for stable",
             "        and not context.returning\n        and not moonshift_status(status).stable_revision\n    ):\n",
             "        and not context.returning\n    ):\n",
             FROM_ZERO,
@@ -98,7 +98,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a repeated approval is honoured again",
-            "    return due is not None and context.now < due and _is_rested_at(context, status)\n",
+            "    return due is not None and context.now < due and _pause_is_visible(context, status)\n",
             "    return False\n",
         ),
         (
@@ -317,12 +317,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
     *of(
         "rollout.restoring",
         (
-            "what a route points at is given back with the route",
+            "the object behind a route is restored together with the route",
             "        if due is not None:\n",
             "        if due is not None and depth < 1:\n",
         ),
         (
-            "a margin is counted from what was noted of an earlier one",
+            "a grace period is counted from the record of an earlier one",
             "    return () if routing.marks_partial_restore(known) else",
             "    return () if not known else",
         ),
@@ -338,7 +338,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
     *of(
         "trafficrouting.moving",
         (
-            "what a shut lane's route points at is given back with the route",
+            "the object behind a closed shared route is restored together with the route",
             "    if due > now:\n        return Move(",
             "    if due < now:\n        return Move(",
         ),

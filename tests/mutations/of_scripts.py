@@ -75,7 +75,7 @@ OF_SCRIPTS = (
         "kuma.io/MeshHTTPRoute",
     ),
     ScriptMutation(
-        "what may win is not guarded against where no order decides",
+        "a copy gets no guard although no order decides between two rules",
         "library/skipper.lua",
         "with_path = with_path, unordered = true,",
         "with_path = with_path,",

@@ -34,7 +34,7 @@ def test_every_room_that_decides_or_writes_has_some() -> None:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_the_list_says_which_test_notices_it(mutation: Mutation) -> None:
+def test_the_list_names_the_test_that_notices_each_mutation(mutation: Mutation) -> None:
     assert mutation.name in NOTICED_BY or all("::" in test for test in mutation.tests)
 
 

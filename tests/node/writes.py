@@ -41,7 +41,7 @@ class Writes:
 
     @property
     def made(self) -> int:
-        """All that have been answered."""
+        """The number of writes that have been answered."""
         return len(self.seconds) + len(self.refused)
 
     def summary(self) -> str:

@@ -28,7 +28,7 @@ class Form:
 
     @property
     def of_kruise(self) -> bool:
-        """It needs OpenKruise's manager."""
+        """Whether the form needs OpenKruise's manager."""
         return self.workload in ("CloneSet", "Advanced StatefulSet", "Advanced DaemonSet")
 
     @property

@@ -1,7 +1,7 @@
 """The name that the original gives a Deployment's revision: `canaryRevision` and `updatedRevision`.
 
 Why it exists: clients built with the original's library compute this name from the Deployment and compare it. It is not
-the pod-template-hash. Invariant: shown only; two templates that the original cannot tell apart have no name here, so
+the pod-template-hash. Invariant: shown only; two templates that the original cannot distinguish have no name here, so
 nothing may be decided by it.
 """
 

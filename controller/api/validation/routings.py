@@ -26,7 +26,7 @@ def check_routings(plan: JsonObject, path: str) -> Findings:
         found += () if shares_service(plan) else _check_canary_service(entry, place)
         if shares_service(plan) and entry.get("gateway") is not None:
             detail = (
-                "an HTTPRoute tells revisions apart by their Services, so it cannot lead traffic while "
+                "an HTTPRoute distinguishes revisions by their Services, so it cannot lead traffic while "
                 "disableGenerateCanaryService makes both share one"
             )
             found.append(FieldError(f"{place}.gateway", Fault.FORBIDDEN, detail))

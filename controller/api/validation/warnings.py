@@ -28,7 +28,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
     found += idle_fields(spec, uses_extra_workload(spec))
     shared = routing_entries(canary) if shares_service(canary) else []
     found += [
-        f"trafficRoutings of Service {text(entry, 'service')}: an Ingress cannot tell revisions apart "
+        f"trafficRoutings of Service {text(entry, 'service')}: an Ingress cannot distinguish revisions "
         "that share one Service; leave disableGenerateCanaryService out"
         for entry in shared
         if child(entry, "ingress")

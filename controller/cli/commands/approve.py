@@ -82,7 +82,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
 async def _approve_all(
     session: Session, names: tuple[str, ...], request: ApprovalRequest, wait: timedelta | None
 ) -> None:
-    """All of them, as far as possible; the first failure is the command's own."""
+    """Approve every named Rollout, also after a failure; the command ends with the first failure."""
     failures: list[Failure] = []
     for name in names:
         try:

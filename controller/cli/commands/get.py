@@ -92,12 +92,12 @@ class TablePicture:
         return tuple(summary_of(rollout) for rollout in present)
 
     def draw(self, now: datetime) -> RenderableType:
-        """The table."""
+        """The table, for a terminal."""
         rows = self._rows()
         return rollouts_table(rows, now, namespaces=self._namespaces, wide=self._wide)
 
     def lines(self, now: datetime) -> tuple[str, ...]:
-        """A line for each."""
+        """One line for each Rollout."""
         return tuple(change_line(row) for row in self._rows())
 
 
@@ -151,7 +151,7 @@ class TreePicture:
         return msgspec.structs.replace(view, unattended=self._unattended)
 
     def draw(self, now: datetime) -> RenderableType:
-        """The tree."""
+        """The tree, for a terminal."""
         view = self.view(now)
         if view is None:
             return Text(f"Rollout {self._name} was deleted", style="red")

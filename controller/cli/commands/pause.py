@@ -33,7 +33,9 @@ def pause(words: tuple[str, ...]) -> None:
 
 
 async def switch_all(session: Session, names: tuple[str, ...], *, paused: bool) -> None:
-    """Pause or resume all of them; the command fails at the first that is in this state already, or does not exist."""
+    """Pause or resume every named Rollout; the command fails at the first one that is in this state already, or does
+    not exist.
+    """
     for name in names:
         rollout = await read_rollout(session, name)
         if rollout.spec.strategy.paused == paused:
@@ -44,5 +46,5 @@ async def switch_all(session: Session, names: tuple[str, ...], *, paused: bool) 
 
 
 def already(name: str, paused: bool) -> str:
-    """In the words of kubectl's own `rollout pause` and `resume`."""
+    """The result, in the words of kubectl's own `rollout pause` and `resume`."""
     return f'rollouts.{GROUP} "{name}" is {"already" if paused else "not"} paused'

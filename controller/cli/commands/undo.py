@@ -132,7 +132,7 @@ def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
 
 
 def is_terminal() -> bool:
-    """A person can answer a question."""
+    """Whether a person can answer a question."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -37,7 +37,7 @@ class Access(msgspec.Struct, frozen=True):
 
     @property
     def is_given(self) -> bool:
-        """The command line has credentials."""
+        """Whether the command line has credentials."""
         return bool(self.token or self.authority)
 
     def applied(self, asked: Asked) -> Asked:

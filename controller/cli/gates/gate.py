@@ -162,7 +162,7 @@ def _values(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Gates with all that is known about them, and the cluster's client if there is one."""
+    """The gates with their facts, and the cluster's client if there is one."""
 
     given: Given
     namespace: str
@@ -170,7 +170,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def _run(name: str | None, given: Given, work: Callable[[Place], Awaitable[ExitCode]]) -> ExitCode:
-    """With a cluster if the live Rollout is wanted, else without one."""
+    """Run the work with a cluster's client if the live Rollout is needed, else without a client."""
     if name is None:
         own = connection_of(click.get_current_context()).namespace
 

@@ -52,7 +52,7 @@ class StopView(View, frozen=True):
 
 
 class GateReplayed(View, frozen=True):
-    """The verdicts that the gate would have given; `waiting` counts releases without a verdict in time."""
+    """The verdicts that the gate would have given; `waiting` counts releases that had no verdict in time."""
 
     gate: str
     since: datetime

@@ -8,7 +8,7 @@ from controller.cli.views.view import View
 
 
 class Finding(View, frozen=True):
-    """One object."""
+    """One object, its fate, and the commands that have to come first."""
 
     kind: str
     namespace: str
@@ -24,14 +24,14 @@ class Finding(View, frozen=True):
 
 
 class Findings(View, frozen=True):
-    """All of them; `gaps` are kinds that could not be listed, and why."""
+    """All findings; `gaps` names each kind that could not be listed, and the reason."""
 
     items: tuple[Finding, ...]
     gaps: tuple[str, ...] = ()
 
     @property
     def open(self) -> bool:
-        """Somebody has to do something first, or it is not known whether."""
+        """Whether somebody has to do something first, or a gap leaves that unknown."""
         return bool(self.gaps) or any(item.first for item in self.items)
 
 

@@ -261,7 +261,7 @@ class _Looked:
                     yield f"{verb} {name}" + (f" in {where}" if where else "")
 
     async def may(self, verb: str, plural: str) -> bool:
-        """A right on roles."""
+        """Whether the person has this right on roles."""
         right = Right(verb, "rbac.authorization.k8s.io", plural, "", "", "")
         return await self._client.may(right)
 

@@ -36,9 +36,9 @@ class Level(StrEnum):
     """How grave a finding is."""
 
     PROBLEM = "problem"
-    """It would not work."""
+    """The installation would not work."""
     WARNING = "warning"
-    """It may not work, or is not known."""
+    """The installation may not work, or a fact is not known."""
 
 
 class Finding(msgspec.Struct, frozen=True):

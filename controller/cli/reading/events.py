@@ -34,7 +34,7 @@ class Event(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def at(self) -> datetime | None:
-        """When it was seen last."""
+        """The instant at which the Event was seen last."""
         series = self.series.last_observed_time if self.series is not None else None
         return series or self.last_timestamp or self.event_time or self.metadata.creation_timestamp
 

@@ -118,7 +118,7 @@ class Gateways:
                 self._sources[at] = source
 
     def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
-        """Does nothing: `load` got all names."""
+        """Do nothing: `load` got all names."""
 
     def availability(self, kind: Kind) -> Availability:
         """Always synced: all kinds were looked up; `find` has the state of each object."""
@@ -146,7 +146,7 @@ class Gateways:
         return ()
 
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
-        """The object, None when there is none, or why that is not known."""
+        """The object, None when there is none, or the reason why it is not known."""
         workload = self._workloads.get((kind, key))
         if workload is not None:
             pod_set = workload.store.get(key)
@@ -162,7 +162,7 @@ class Gateways:
 
 
 def _named(found: GatewayObject, kind: Kind) -> GatewayObject:
-    """With the kind it was listed as: the items of a list of built-in objects (Ingress) do not say it."""
+    """The object with the kind of its list: the items of a list of built-in objects (Ingress) do not have it."""
     api_version, name = kind
     return msgspec.structs.replace(
         found, api_version=found.api_version or api_version, kind=found.kind or name

@@ -31,7 +31,7 @@ class Case:
 
     @property
     def workload(self) -> str:
-        """The workload as kubectl takes it."""
+        """The workload, spelled as kubectl takes it."""
         kind, _, name = self.summary.workload.partition("/")
         group = self.summary.workload_group
         return f"{kind.lower()}{'' if group in ('', 'apps') else f'.{group}'}/{name}"
@@ -49,7 +49,7 @@ class Case:
         return self.ours("describe", purpose)
 
     def approve(self, purpose: str = "let the step go on") -> Remedy:
-        """The step that waits may end."""
+        """The command that ends the waiting step."""
         return self.ours("approve", purpose)
 
     def undo(self) -> Remedy:
@@ -61,11 +61,11 @@ class Case:
         return () if mentions.ending(self.message) else (self.undo(),)
 
     def edit(self, purpose: str = "correct the Rollout") -> Remedy:
-        """The Rollout itself has to be changed."""
+        """The command that edits the Rollout."""
         return self.kubectl(f"edit rollout {self.summary.name}", purpose)
 
     def applied(self, kind: str, name: str) -> tuple[Remedy, ...]:
-        """An object is not there."""
+        """The commands for an object that does not exist."""
         return (
             self.kubectl("apply -f FILE", f"FILE: the manifest of {kind} {name}"),
             self.kubectl(f"get {kind.lower()}", "all objects of this kind"),

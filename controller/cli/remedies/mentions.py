@@ -71,7 +71,7 @@ def denied(message: str) -> Denied | None:
 
 
 def quota(message: str) -> bool:
-    """A quota is full."""
+    """Whether the message says that a quota is full."""
     return "exceeded quota" in message
 
 
@@ -103,10 +103,10 @@ def absent(message: str) -> bool:
 
 
 def crashed(message: str) -> bool:
-    """A container ended with an error."""
+    """Whether the message says that a container ended with an error."""
     return " ends with exit code " in message
 
 
 def ending(message: str) -> bool:
-    """The release is ending, so a rollback is no longer possible."""
+    """Whether the release is ending, so that a rollback is no longer possible."""
     return "the end of the release (" in message

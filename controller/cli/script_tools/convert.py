@@ -100,7 +100,7 @@ def subject_of_case(path: Path) -> Subject:
 
 
 def as_lua(subject: Subject, script: Script, case: Case) -> str:
-    """The file's text."""
+    """The Lua file of the case: a table with the script's input at each step."""
     lines = [
         f"-- The script's input at each step of {case.path.name}.",
         "-- To debug: paste one of these tables in front of the script, as `obj = …`, or put before it:",

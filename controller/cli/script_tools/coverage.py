@@ -133,7 +133,7 @@ def together(parts: list[Coverage]) -> Coverage:
 
 
 def as_ranges(lines: tuple[int, ...]) -> str:
-    """`3, 7-9`."""
+    """Line numbers as ranges: `3, 7-9`."""
     ranges: list[tuple[int, int]] = []
     for line in lines:
         if ranges and line == ranges[-1][1] + 1:

@@ -47,7 +47,7 @@ class Engine:
     async def execute(
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
-        """One call. Raises WorkerUnavailable."""
+        """Run one call. Raises WorkerUnavailable."""
         number = next(self._calls)
         client = self._clients[number % len(self._clients)]
         unique = f"{tenant}-{number}"
@@ -68,7 +68,7 @@ class Recorder:
     async def execute(
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
-        """One call, remembered."""
+        """Run one call, and remember it."""
         answer = await self._engine.execute(script, obj, tenant=tenant, request_id=request_id)
         self.executions.append(Execution(script, obj, answer))
         return answer
@@ -158,7 +158,7 @@ class _Log:
             )
 
     async def close(self) -> None:
-        """The pipe is at its end."""
+        """Read the pipe to its end, when the process has ended."""
         await self._reading
 
 

@@ -10,6 +10,7 @@ import msgspec
 from controller.cli.script_tools.cases import Case, CaseStep, siblings_for
 from controller.cli.script_tools.engine import Engine, Execution, Recorder
 from controller.cli.script_tools.subjects import Subject
+from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.traffic.original.content import content_of
 from controller.domain.traffic.tree import Tree
@@ -68,14 +69,14 @@ async def evaluate(
         named=step.plan.references,
     )
     result = await (answers or Answers(recorder)).desired(question, step.plan)
-    if isinstance(result, Refusal) and result.reason == "WorkerUnavailable":
+    if isinstance(result, Refusal) and result.reason == reasons.WORKER_UNAVAILABLE:
         raise WorkerUnavailable(result.message)
     seen = result if isinstance(result, Refusal) else _shown(result)
     return Outcome(seen, tuple(recorder.executions))
 
 
 def _shown(answer: Answer) -> Tree:
-    """All that would be written."""
+    """Every object as it would be written."""
     if not answer.objects:
         return answer.content
     return {**answer.content, OBJECTS: [_manifest(item) for item in answer.objects]}
@@ -100,7 +101,9 @@ def expected_content(expected: Tree) -> Tree:
 
 
 def comparable(subject: Subject, result: Tree, expected: Tree) -> Tree:
-    """The part of a result that is compared: for a class, the canary Ingress's annotations are enough to expect."""
+    """The part of a result that is compared: for an Ingress class, a case may expect the canary Ingress's annotations
+    alone.
+    """
     said_whole = "spec" in expected or OBJECTS in expected
     objects = result.get(OBJECTS)
     if not subject.class_type or said_whole or not isinstance(objects, list) or not objects:

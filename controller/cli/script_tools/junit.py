@@ -13,7 +13,7 @@ _UNSAYABLE = {code: "?" for code in range(32) if code not in (9, 10, 13)}
 
 
 def junit(reports: list[Report]) -> bytes:
-    """The document."""
+    """The JUnit document of all verdicts."""
     root = ET.Element("testsuites", name="moonshift test-scripts")
     for report in reports:
         suite = ET.SubElement(

@@ -54,7 +54,7 @@ def syntax_of(source: bytes) -> Syntax:
 
 
 def _statements(node: Node) -> Iterator[Position]:
-    """Every statement, an outer one before the statements inside it."""
+    """Every statement; an outer statement comes before the statements inside it."""
     for child in node.named_children:
         if node.type in _BLOCKS and child.type not in _NO_STATEMENTS:
             yield Position(child.start_byte, child.start_point.row + 1)

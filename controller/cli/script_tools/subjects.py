@@ -45,7 +45,7 @@ class Subject(msgspec.Struct, frozen=True):
         return script
 
     def cases(self) -> tuple[Path, ...]:
-        """Its test data, by name."""
+        """The files of the script's test cases, sorted by name."""
         folder = self.path.parent / TEST_DATA
         if not self.class_type:
             return _yaml_files(folder)

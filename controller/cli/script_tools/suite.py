@@ -147,7 +147,7 @@ class Suite:
 
 
 def _distinct(outcome: Outcome) -> list[Execution]:
-    """Each input once."""
+    """One call for each different input."""
     return list({item.obj: item for item in outcome.executions}.values())
 
 

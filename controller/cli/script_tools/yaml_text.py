@@ -48,7 +48,7 @@ class _Dumper(yaml.SafeDumper):
     """
 
     def ignore_aliases(self, data: object) -> bool:
-        """Never write one."""
+        """Always: YAML aliases are never written."""
         return True
 
 
@@ -131,7 +131,7 @@ def read_yaml(text: str) -> Json:
 
 
 def write_yaml(value: Json, *, sort: bool = True) -> str:
-    """Block style."""
+    """Write the value as YAML in block style."""
     text: str = yaml.dump(
         value, Dumper=_Dumper, sort_keys=sort, allow_unicode=True, width=_WIDTH,
         default_flow_style=False,

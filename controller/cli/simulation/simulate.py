@@ -141,7 +141,7 @@ class WaitingRunner:
     async def execute(
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
-        """One call."""
+        """Run one call."""
         call = self._engine.execute(script, obj, tenant=tenant, request_id=request_id)
         try:
             return asyncio.run_coroutine_threadsafe(call, self._loop).result()
@@ -150,7 +150,7 @@ class WaitingRunner:
 
 
 def _chosen(objects: list[Tree], name: str) -> Tree:
-    """The Rollout that is meant."""
+    """The Rollout that the options choose."""
     found = [item for item in objects if is_rollout(item)]
     named = [item for item in found if not name or text_of(item, "metadata", "name") == name]
     if not named:

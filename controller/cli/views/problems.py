@@ -37,12 +37,12 @@ class Why(View, frozen=True):
 
 
 def is_bad(condition: ConditionView) -> bool:
-    """Somebody has to change something."""
+    """Whether somebody has to change something."""
     return (condition.type, condition.status) in _BAD
 
 
 def problems_of(view: RolloutView) -> tuple[str, ...]:
-    """One sentence each."""
+    """The problems of the Rollout, one sentence each."""
     found = [view.unattended, view.overrun]
     found += [
         f"{condition.type}: {condition.message or condition.reason}"
@@ -65,7 +65,7 @@ _WHENCE = re.compile(r"(?:[\w./-]+: |not found: |step\(\d+\): )+(?=\S+ \S)")
 
 
 def gist(problem: str) -> str:
-    """A sentence without the words that say where it comes from: a condition, its Event and its gate say the same."""
+    """The sentence without its source: a condition, its Event and its gate repeat the same sentence."""
     return _WHENCE.sub("", problem, count=1) if _WHENCE.match(problem) else problem
 
 

@@ -21,13 +21,13 @@ DIFF_CONTEXT = 2
 
 
 def route_views(context: ReleaseContext) -> tuple[RouteView, ...]:
-    """All gateway objects."""
+    """The view of each gateway object of the Rollout."""
     plans = _plans(context)
     return tuple(_route_view(route, plans) for route in context.seen.routes)
 
 
 def _plans(context: ReleaseContext) -> dict[str, int]:
-    """The identity of each step's plan."""
+    """The step of each traffic plan, by the plan's identity."""
     if not context.seen.routes:
         return {}
     status = context.seen.rollout.status

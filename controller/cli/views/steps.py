@@ -22,7 +22,7 @@ def steps_of(strategy: Strategy) -> tuple[Step, ...]:
 
 
 def current_step(status: RolloutStatus) -> int:
-    """1-based; 0 before the first release."""
+    """Number of the present step, from 1 on; 0 before the first release."""
     return (
         moonshift_status(status).step
         or canary_status(status).current_step_index
@@ -31,7 +31,7 @@ def current_step(status: RolloutStatus) -> int:
 
 
 def current_state(status: RolloutStatus) -> str:
-    """State within the step."""
+    """The state within the present step."""
     ours = moonshift_status(status).state
     return ours or canary_status(status).current_step_state or status.current_step_state
 

@@ -35,7 +35,7 @@ def accounts_of_rollout(old: JsonObject | None, new: JsonObject) -> tuple[NamedA
 
 
 def accounts_of_routing(old: JsonObject | None, new: JsonObject) -> tuple[NamedAccount, ...]:
-    """The same for a TrafficRouting."""
+    """The accounts that this write of a TrafficRouting begins to use."""
     return _newly_named(() if old is None else _of_routing(old), _of_routing(new))
 
 

@@ -20,9 +20,9 @@ from controller.domain.traffic.plan.abilities import (
     Headers,
     granted,
     left_out,
+    missing_abilities,
     name_of_script,
-    partly,
-    unsayable,
+    partial_matches,
 )
 from controller.domain.traffic.plan.traffic_plan import references_of
 
@@ -100,9 +100,9 @@ def validate_step(
     findings: list[FieldError] = []
     warnings: list[str] = []
     left = left_out(step, abilities)
-    parts = [(part.reference, len(part.matches)) for part in partly(step, abilities)]
+    parts = [(part.reference, len(part.matches)) for part in partial_matches(step, abilities)]
     for reference, can in abilities:
-        missing = unsayable(step, reference, can)
+        missing = missing_abilities(step, reference, can)
         detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
         first = next((number for one, number in parts if one == reference), 0)
         if missing and first:

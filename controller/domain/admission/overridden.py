@@ -58,6 +58,7 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
     ]
     name = _name(new)
     warnings = []
+    # `spec.paused` is recorded, but it also takes effect at once, or later with a warning of its own.
     if (_as_written(new, stored) or _resumed(old, new)) and "spec.paused" in kept:
         kept.remove("spec.paused")
         if child(new, "spec").get("paused") is True:

@@ -1,13 +1,15 @@
 """Decides about an update of a set of pods under a Rollout (StatefulSet, CloneSet, DaemonSet and similar kinds).
 
 A set is held by its update strategy: a partition that keeps every pod, or OnDelete for a kind without partitions.
-Invariants: * any change of the template under a Rollout is held until our first move, also a change to an old revision;
-* during a release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
-once, except in our part, and the whole strategy is restored at the end; * a CloneSet under blue-green is also held by
-minReadySeconds, which is recorded and restored in the same way; its list of pods to delete is emptied when the template
-changes; * our marks and the workload-type label are taken from the old object; where no release of a living Rollout
-depends on the label, it may be removed, and all our fields are removed with it. A set whose pods the owner replaces by
-hand (OnDelete), or without replicas, is not released in steps, as in the original.
+A set whose pods the owner replaces by hand (OnDelete), or without replicas, is not released in steps, as in the
+original. Invariants:
+ * any change of the template under a Rollout is held until our first move, also a change to an old revision;
+ * during a release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
+   once, except in our part, and the whole strategy is restored at the end;
+ * a CloneSet under blue-green is also held by minReadySeconds, which is recorded and restored in the same way; its list
+   of pods to delete is emptied when the template changes;
+ * our marks and the workload-type label are taken from the old object; where no release of a living Rollout depends on
+   the label, it may be removed, and all our fields are removed with it.
 """
 
 import msgspec
@@ -46,7 +48,7 @@ from controller.domain.pods.partition import (
     partitioned,
     surging,
 )
-from controller.domain.pods.running import short
+from controller.domain.pods.running import name_on_pods
 
 _STRATEGY = ("spec", "updateStrategy")
 _NAMED = ("spec", "scaleStrategy", "podsToDelete")
@@ -157,14 +159,14 @@ def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> Owners
     record = OwnersRecord(
         release=release_identity(old, new),
         strategy=own if isinstance(own, dict) else msgspec.UNSET,
-        stable_revision=short(kind, current) or msgspec.UNSET,
+        stable_revision=name_on_pods(kind, current) or msgspec.UNSET,
         stable_template=template_hash_of(old) if certain else msgspec.UNSET,
     )
     return with_scale_limit_of(with_times_of(record, {}, new), {}, new)
 
 
 def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:
-    """It has pods, and its own controller would replace them."""
+    """Whether the set has pods, and its own controller would replace them."""
     if kind.has_replicas and number(obj, "spec", "replicas") == 0:
         return False
     by_hand = text(strategy_of(obj), "type") == "OnDelete"

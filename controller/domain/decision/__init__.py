@@ -34,7 +34,7 @@ from controller.domain.decision.routes import (
     OwnScript as OwnScript,
 )
 from controller.domain.decision.routes import (
-    PartlySaid as PartlySaid,
+    PartialMatches as PartialMatches,
 )
 from controller.domain.decision.routes import (
     Reference as Reference,

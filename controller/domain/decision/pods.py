@@ -29,7 +29,7 @@ class MarkPod(Value, frozen=True, tag=True):
 
 
 class FindCauseOfMissingPods(Value, frozen=True, tag=True):
-    """It is known why the pods of this set are not created, or no Event gives a cause; `counts` begins the sentence."""
+    """Find out from Events why the pods of this set are not created; `counts` begins the sentence."""
 
     workload: Key
     uid: str

@@ -59,12 +59,16 @@ class Reference(Value, frozen=True):
         """Both revisions share one Service on purpose; subsets of the gateway object separate them."""
         return self.stable_service == self.canary_service
 
+    def name_in(self, namespace: str) -> str:
+        """Kind, namespace and name, for messages."""
+        return f"{self.kind} {namespace}/{self.name}"
+
     def __str__(self) -> str:
         return f"{self.kind}/{self.name}"
 
 
-class PartlySaid(Value, frozen=True):
-    """A gateway object that can express some alternatives of a step, and which these are."""
+class PartialMatches(Value, frozen=True):
+    """The alternatives of a step that one gateway object can express, if it cannot express all."""
 
     reference: Reference
     matches: tuple[HttpRouteMatch, ...]
@@ -75,8 +79,8 @@ class RoutePlan(Value, frozen=True):
 
     `weight` is the share of the new revision in percent, None when the step names matches only. `identity` is given by
     the planner: equal identities mean that nothing has to be written. `left_out` are the references that cannot express
-    any of the plan's matches: they send everything to the stable revision. Those of `partly` say these alternatives
-    only: all other requests that come through them go to the stable revision.
+    any of the plan's matches: they send everything to the stable revision. The references of
+    `partial` can express these alternatives only: all other requests through them go to the stable revision.
     """
 
     identity: str
@@ -90,13 +94,13 @@ class RoutePlan(Value, frozen=True):
     pod_metadata: PatchMetadata = PatchMetadata()
     rollout_uid: str = ""
     left_out: tuple[Reference, ...] = ()
-    partly: tuple[PartlySaid, ...] = ()
+    partial: tuple[PartialMatches, ...] = ()
     announces: bool = False
     """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
 
     def for_reference(self, reference: Reference) -> "RoutePlan":
         """The plan with the matches that this reference can express, and the identity of the whole plan."""
-        for part in self.partly:
+        for part in self.partial:
             if part.reference == reference:
                 return msgspec.structs.replace(self, matches=part.matches)
         return self

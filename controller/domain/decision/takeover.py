@@ -32,7 +32,7 @@ class TakeOverCanary(Value, frozen=True, tag=True):
     rollout_uid: str
     template_hash: str
     finalizers: tuple[str, ...] = ()
-    """Those that stay."""
+    """The finalizers of others: they stay."""
 
 
 class TakeOverAutoscaler(Value, frozen=True, tag=True):

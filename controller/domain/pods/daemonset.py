@@ -43,11 +43,12 @@ def may_go(nodes: Nodes, wanted: int, limit: int, stable_revision: str) -> tuple
 
     The order: pods of an abandoned release, then unready pods, then by deletion cost, then the youngest.
     """
+    # Old pods that are unready do not count here: they go first, and their nodes are unavailable already.
     unready = sum(1 for pod in nodes.new if pod.ready_since is None)
     room = limit - unready - nodes.bare
     need = wanted - len(nodes.new) - nodes.bare
     going: list[Pod] = []
-    for pod in sorted(nodes.old, key=lambda pod: _worth(pod, stable_revision)):
+    for pod in sorted(nodes.old, key=lambda pod: _deleted_first(pod, stable_revision)):
         if len(going) >= need:
             break
         if pod.ready_since is not None:
@@ -58,7 +59,7 @@ def may_go(nodes: Nodes, wanted: int, limit: int, stable_revision: str) -> tuple
     return tuple(going)
 
 
-def _worth(pod: Pod, stable_revision: str) -> tuple[bool, bool, bool, int, float, str]:
+def _deleted_first(pod: Pod, stable_revision: str) -> tuple[bool, bool, bool, int, float, str]:
     """Sort key: the pods to delete first come first."""
     cost = pod.metadata.annotations.get(DELETION_COST, "0")
     made = pod.metadata.creation_timestamp or _EPOCH

@@ -117,7 +117,7 @@ def write_rolling_limits(rolling_limits: RollingLimits, replicas: int) -> Writte
     return WrittenLimits(surge, f"{percent}%")
 
 
-def written(deployment: Deployment, rolling_limits: WrittenLimits) -> bool:
+def has_limits(deployment: Deployment, rolling_limits: WrittenLimits) -> bool:
     """The Deployment's strategy already says exactly this."""
     rolling = deployment.spec.strategy.rolling_update
     return (
@@ -141,4 +141,4 @@ def planned_rolling_limits(deployment: Deployment) -> RollingLimits:
     rolling_limits = read_rolling_limits(deployment)
     given_back = RollingLimits(0, rolling_limits.new_pods)
     limits = write_rolling_limits(given_back, deployment.spec.replicas)
-    return given_back if written(deployment, limits) else rolling_limits
+    return given_back if has_limits(deployment, limits) else rolling_limits

@@ -48,14 +48,14 @@ def doubled(replicas: int, wanted: int, present: Present) -> Doubling:
 
     Existing pods of the new revision stay: their number never falls.
     """
-    standing, made = _by_readiness(present.old), _by_readiness(present.new)
-    if not standing:
+    old, new = _by_readiness(present.old), _by_readiness(present.new)
+    if not old:
         return Doubling()
-    wanted = min(replicas, max(wanted, len(made)))
-    lasting = _known_ready(made, present)[:wanted]
-    makeshift = standing[: wanted - len(lasting)]
-    named = sorted(pod.metadata.name for pod in (*lasting, *makeshift))
-    partition = counted_partition(replicas, len(makeshift), percent=True)
+    wanted = min(replicas, max(wanted, len(new)))
+    named_new = _known_ready(new, present)[:wanted]
+    named_old = old[: wanted - len(named_new)]
+    named = sorted(pod.metadata.name for pod in (*named_new, *named_old))
+    partition = counted_partition(replicas, len(named_old), percent=True)
     return Doubling(partition, max(1, wanted), tuple(named))
 
 
@@ -64,8 +64,12 @@ def beyond(replicas: int, pods: Iterable[Pod]) -> list[Pod]:
     return _by_readiness(pods)[replicas:]
 
 
-def _known_ready(made: list[Pod], present: Present) -> list[Pod]:
-    ready = [pod for pod in made if pod.ready_since is not None]
+def _known_ready(new: list[Pod], present: Present) -> list[Pod]:
+    """New pods that the CloneSet's own status counts as ready, too; a pod that is named already stays named.
+
+    The status gives only a number. While it counts fewer pods than we see, we do not know which of them it misses.
+    """
+    ready = [pod for pod in new if pod.ready_since is not None]
     if len(ready) <= present.known_ready:
         return ready
     return [pod for pod in ready if pod.metadata.name in present.named]
@@ -73,10 +77,10 @@ def _known_ready(made: list[Pod], present: Present) -> list[Pod]:
 
 def _by_readiness(pods: Iterable[Pod]) -> list[Pod]:
     alive = (pod for pod in pods if not pod.metadata.deleting)
-    return sorted(alive, key=_worth)
+    return sorted(alive, key=_kept_first)
 
 
-def _worth(pod: Pod) -> tuple[bool, datetime, str]:
+def _kept_first(pod: Pod) -> tuple[bool, datetime, str]:
     """Sort key: ready pods first, then the oldest."""
     meta = pod.metadata
     return pod.ready_since is None, meta.creation_timestamp or _EPOCH, meta.name

@@ -12,22 +12,22 @@ from controller.api.autoscaling import Autoscaler
 from controller.api.jsontree import JsonObject, text
 from controller.api.names import ORIGINAL_BEHAVIOR
 
-STILL: JsonObject = {
+PAUSED_BEHAVIOR: JsonObject = {
     "scaleUp": {"selectPolicy": "Disabled"},
     "scaleDown": {"selectPolicy": "Disabled"},
 }
-"""Merged into `spec.behavior`."""
+"""Merged into `spec.behavior` of a paused autoscaler."""
 
 
-def saved(autoscaler: Autoscaler) -> bool:
-    """It has our saved behavior: we paused it, now or earlier."""
+def has_saved_behavior(autoscaler: Autoscaler) -> bool:
+    """The autoscaler has the annotation with its owner's behavior: we paused it, now or earlier."""
     return ORIGINAL_BEHAVIOR in autoscaler.metadata.annotations
 
 
-def still(autoscaler: Autoscaler) -> bool:
-    """It is paused."""
+def is_paused(autoscaler: Autoscaler) -> bool:
+    """The autoscaler is paused in both directions."""
     behavior = _behavior(autoscaler)
-    return all(text(behavior, way, "selectPolicy") == "Disabled" for way in STILL)
+    return all(text(behavior, way, "selectPolicy") == "Disabled" for way in PAUSED_BEHAVIOR)
 
 
 def original(autoscaler: Autoscaler) -> str:

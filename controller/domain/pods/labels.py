@@ -1,8 +1,11 @@
 """The batch number of each pod.
 
-Rules (those of the original): a batch's quota is its size minus the batch before; a pod that carries this release's id
-keeps its batch; the rest fill the lowest batch with room, so a replacement gets the number of the pod it replaces; pods
-beyond every quota (scaled up during a release) belong to the current batch. Terminating pods are not labelled.
+Rules (those of the original):
+ * the quota of a batch is its size minus the size of the batch before;
+ * a pod that carries this release's id keeps its batch;
+ * every other pod goes into the lowest batch with room, so a replacement gets the number of the pod that it replaces;
+ * pods beyond every quota (scaled up during a release) belong to the current batch.
+Pods that are being deleted get no label.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,6 +49,7 @@ def plan_labels(
             room[batch - 1] -= 1
     unlabelled.sort(key=lambda pod: (pod.metadata.creation_timestamp or _EPOCH, pod.metadata.name))
     planned: list[PodLabel] = []
+    # The oldest pod first: the pods of an earlier step were created before those of a later one.
     for pod in unlabelled:
         batch = next((i + 1 for i, left in enumerate(room) if left > 0), current)
         room[batch - 1] -= 1

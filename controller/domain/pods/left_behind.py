@@ -27,7 +27,7 @@ DEFAULT_STRATEGY: JsonObject = {
     "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"},
 }
 """Kubernetes' default for a Deployment without a strategy."""
-IN_THE_WAY = frozenset({32767})
+ONLY_OURS = frozenset({32767})
 """Partitions that only Moonshift writes; a CloneSet's `100%` may be its owner's."""
 
 
@@ -58,19 +58,21 @@ def _of_deployment(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
         return known
     applied = applied_manifest(found.metadata)
     if applied is None:
-        return OwnersRecord(strategy=DEFAULT_STRATEGY, min_ready_seconds=_pods_time(workload))
+        return OwnersRecord(
+            strategy=DEFAULT_STRATEGY, min_ready_seconds=_min_ready_seconds_of_pods(workload)
+        )
     seconds = number(applied, "spec", "minReadySeconds") or 0
     deadline = number(applied, "spec", "progressDeadlineSeconds")
-    unsaid = deadline in (None, FREEZE_PROGRESS_DEADLINE_SECONDS)
+    from_defaults = deadline in (None, FREEZE_PROGRESS_DEADLINE_SECONDS)
     return OwnersRecord(
         strategy=child(applied, "spec", "strategy") or DEFAULT_STRATEGY,
         min_ready_seconds=0 if seconds == FREEZE_MIN_READY_SECONDS else seconds,
-        progress_deadline_seconds=msgspec.UNSET if unsaid else deadline,
+        progress_deadline_seconds=msgspec.UNSET if from_defaults else deadline,
         paused=child(applied, "spec").get("paused") is True,
     )
 
 
-def _pods_time(workload: WorkloadSeen) -> int:
+def _min_ready_seconds_of_pods(workload: WorkloadSeen) -> int:
     """minReadySeconds of the newest ReplicaSet without the freeze."""
     times = [found.spec.min_ready_seconds for found, _ in workload.replica_sets]
     own = [seconds for seconds in times if seconds != FREEZE_MIN_READY_SECONDS]
@@ -91,8 +93,9 @@ def _of_set(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
     if applied is None:
         return None
     own = child(applied, "spec", "updateStrategy")
-    ours = MOVES_NO_POD.get(kind) in IN_THE_WAY and partition_of(kind, live) in IN_THE_WAY
-    if not frozen and not (ours and partition_of(kind, own) not in IN_THE_WAY):
+    ours = MOVES_NO_POD.get(kind) in ONLY_OURS and partition_of(kind, live) in ONLY_OURS
+    # A partition that only we write is our hold, unless the owner's manifest has the same number.
+    if not frozen and not (ours and partition_of(kind, own) not in ONLY_OURS):
         return None
     seconds = number(applied, "spec", "minReadySeconds") or 0
     return OwnersRecord(

@@ -44,8 +44,3 @@ def _grow(current: RollingLimits, wanted: int, ready: int, limits: Limits) -> Ro
         # The owner's maxSurge is used up: old pods are removed earlier, as many as new pods are ready.
         return RollingLimits(0, current.new_pods)
     return current
-
-
-def settled(rolling_limits: RollingLimits, wanted: int) -> bool:
-    """All new pods of the batch exist and the old share is removed."""
-    return rolling_limits.surge == 0 and rolling_limits.unavailable >= wanted

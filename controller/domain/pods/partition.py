@@ -57,8 +57,8 @@ def with_pause_field(kind: WorkloadKind, strategy: JsonObject) -> JsonObject:
 
     Clients of the original read the field, in a release and after it, without checking that it exists.
     """
-    silent = child(strategy, "rollingUpdate").get("paused") is None
-    if kind is WorkloadKind.ADVANCED_DAEMON_SET and strategy and silent:
+    lacks_field = child(strategy, "rollingUpdate").get("paused") is None
+    if kind is WorkloadKind.ADVANCED_DAEMON_SET and strategy and lacks_field:
         return changed(strategy, ("rollingUpdate", "paused"), False)
     return strategy
 

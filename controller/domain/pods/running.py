@@ -19,7 +19,8 @@ from controller.domain.pods.marks import OwnersRecord
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A revision with pods: its name, its template's hash (empty: not known), and the number of pods it wants."""
+    """A revision with pods: its name, the hash of its template (empty if it is not known), and the number of pods that
+    it wants."""
 
     name: str
     template_hash: str
@@ -45,16 +46,16 @@ def min_ready_seconds(pod_set: PodSet) -> int:
 
 
 def update_strategy(pod_set: PodSet) -> UpdateStrategy:
-    """The update strategy, read."""
+    """The update strategy, decoded."""
     return msgspec.json.decode(pod_set.spec.update_strategy, type=UpdateStrategy)
 
 
 def revision_name(kind: WorkloadKind, meta: ObjectMeta) -> str:
     """The label value of a ControllerRevision's pods."""
-    return short(kind, meta.name) if kind.has_replicas else meta.labels.get(HASH, "")
+    return name_on_pods(kind, meta.name) if kind.has_replicas else meta.labels.get(HASH, "")
 
 
-def short(kind: WorkloadKind, name: str) -> str:
+def name_on_pods(kind: WorkloadKind, name: str) -> str:
     """A revision's name in a status, as the pods' label spells it."""
     if kind in (WorkloadKind.CLONE_SET, WorkloadKind.ADVANCED_DAEMON_SET):
         return name.rpartition("-")[2]
@@ -68,7 +69,7 @@ def present_revision(seen: WorkloadSeen) -> str:
         return made[-1].revision if made else ""
     name = seen.object.status.daemon_set_hash or seen.object.status.update_revision
     if name and seen.object.observed:
-        return short(seen.kind, name)
+        return name_on_pods(seen.kind, name)
     known = [r.name for r in seen.revisions if r.template_hash == seen.template_hash]
     return known[-1] if known else ""
 
@@ -107,8 +108,8 @@ def stable_of_set(seen: WorkloadSeen, record: OwnersRecord | None) -> tuple[str,
     named = (record.stable_revision if record is not None else "") or next(
         (r.name for r in reversed(seen.revisions) if kept and r.template_hash == kept), ""
     )
-    current = short(seen.kind, seen.pod_set.status.current_revision)
-    revision = named or current or _most_of_the_rest(seen)
+    current = name_on_pods(seen.kind, seen.pod_set.status.current_revision)
+    revision = named or current or _largest_other_revision(seen)
     return revision, template_of(seen, revision) or kept
 
 
@@ -116,11 +117,12 @@ def returns_by_itself(seen: WorkloadSeen, revision: str) -> bool:
     """The set's own controller creates pods of this revision again: it is its current one."""
     if isinstance(seen.object, Deployment):
         return False
-    current = short(seen.kind, seen.pod_set.status.current_revision)
+    current = name_on_pods(seen.kind, seen.pod_set.status.current_revision)
     return bool(revision) and revision == current
 
 
-def _most_of_the_rest(seen: WorkloadSeen) -> str:
+def _largest_other_revision(seen: WorkloadSeen) -> str:
+    """The revision with the most pods beside the present one; empty if no other revision has pods."""
     present = present_revision(seen)
     others = [running for running in running_revisions(seen) if running.name != present]
     return max(others, key=lambda running: running.size).name if others else ""

@@ -11,16 +11,17 @@ from datetime import datetime
 from controller.api.workloads import ContainerStatus, Pod, StatusCondition
 from controller.domain.decision import Value
 
-NOT_MADE = frozenset(
+CREATION_FAILED = frozenset(
     {"ReplicaFailure", "FailedCreatePod", "FailedUpdatePod", "FailedScale", "FailedUpdate"}
 )
-"""Conditions in which Deployments, ReplicaSets, OpenKruise's StatefulSets and CloneSets report it."""
+"""Types of conditions that say that a Deployment, ReplicaSet, StatefulSet or CloneSet cannot create a pod."""
 IMAGE = "ImagePullBackOff"
 CRASH = "CrashLoopBackOff"
 UNREADY = "ReadinessProbeFailing"
 _STARTING = frozenset({"ContainerCreating", "PodInitializing"})
 _NAME = re.compile(r'(pods? "[^"]*?)-[a-z0-9]{5}"')
-"""Matches the random name of a pod that was never created: every try has another one."""
+"""Matches the random end of the name of a pod that was never created. Every try has another end, and the message must
+stay the same."""
 
 
 class Trouble(Value, frozen=True):
@@ -32,10 +33,10 @@ class Trouble(Value, frozen=True):
     pod: str = ""
 
 
-def not_made(conditions: Iterable[StatusCondition]) -> Trouble | None:
+def problem_of_creation(conditions: Iterable[StatusCondition]) -> Trouble | None:
     """The pods of a workload cannot be created."""
     for condition in conditions:
-        if condition.type in NOT_MADE and condition.status == "True":
+        if condition.type in CREATION_FAILED and condition.status == "True":
             text = _NAME.sub(r'\1-…"', condition.message) or f"condition {condition.type}"
             return Trouble(condition.reason or condition.type, text, condition.last_transition_time)
     return None
@@ -43,7 +44,7 @@ def not_made(conditions: Iterable[StatusCondition]) -> Trouble | None:
 
 def without_room(conditions: Iterable[StatusCondition], pods: Iterable[Pod]) -> bool:
     """Further pods are refused, or no node takes them: only the end of other pods makes room."""
-    return not_made(conditions) is not None or any(
+    return problem_of_creation(conditions) is not None or any(
         placed.type == "PodScheduled" and placed.status == "False"
         for pod in pods
         if not pod.metadata.deleting
@@ -51,18 +52,22 @@ def without_room(conditions: Iterable[StatusCondition], pods: Iterable[Pod]) -> 
     )
 
 
-def of_pods(pods: Iterable[Pod]) -> Trouble | None:
-    """The problem of one of these unready pods."""
+def problem_of_pods(pods: Iterable[Pod]) -> Trouble | None:
+    """The problem of one of these unready pods: the problem that has lasted longest.
+
+    A failing readiness probe is reported only if no pod has another problem: it is often a consequence of that one.
+    """
     unready = sorted(
         (pod for pod in pods if pod.ready_since is None and not pod.metadata.deleting),
         key=lambda pod: pod.metadata.name,
     )
     found = [trouble for pod in unready if (trouble := _of_pod(pod)) is not None]
-    reasons = [trouble for trouble in found if trouble.reason != UNREADY] or found
-    return min(reasons, key=_lasts_longest, default=None)
+    causes = [trouble for trouble in found if trouble.reason != UNREADY] or found
+    return min(causes, key=_oldest_first, default=None)
 
 
-def _lasts_longest(trouble: Trouble) -> tuple[float, str]:
+def _oldest_first(trouble: Trouble) -> tuple[float, str]:
+    """Sort key. A problem without a time counts as the oldest."""
     since = trouble.since.timestamp() if trouble.since is not None else 0.0
     return since, trouble.pod
 
@@ -85,17 +90,17 @@ def _of_pod(pod: Pod) -> Trouble | None:
         if trouble is not None:
             return Trouble(trouble[0], trouble[1], since, name)
     if unready is not None and status.phase == "Running":
-        text = (
-            f"it runs and is not ready; its readiness probe fails ({unready.message})"
-            if (unready.message)
-            else "it runs and is not ready; its readiness probe fails"
-        )
+        detail = f" ({unready.message})" if unready.message else ""
+        text = f"it runs and is not ready; its readiness probe fails{detail}"
         return Trouble(UNREADY, text, since, name)
     return None
 
 
 def _of_container(container: ContainerStatus) -> tuple[str, str] | None:
-    """Reason and text; a container that crashes and runs in turn gives the same text in both states."""
+    """Reason and text; a container that crashes and runs in turn gives the same text in both states.
+
+    So a container that runs again after a crash still has the problem: its last state, not its present one, counts.
+    """
     named = f"container {container.name}"
     waiting, before = container.state.waiting, container.last_state.terminated
     ended = container.state.terminated or before

@@ -26,6 +26,7 @@ NAMED_FOR = timedelta(seconds=60)
 share that comes unannounced loses many: with ten seconds that happened to a controller that was killed at each write.
 """
 REPEATED_AFTER = timedelta(seconds=1)
+"""The time after which a refused announcement is written again."""
 
 
 def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:

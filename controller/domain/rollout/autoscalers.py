@@ -10,7 +10,7 @@ from controller.api.autoscaling import Autoscaler
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import FreeAutoscaler, PauseAutoscaler, Refusal
-from controller.domain.pods.hpa import original, owners_behavior, saved, still
+from controller.domain.pods.hpa import has_saved_behavior, is_paused, original, owners_behavior
 from controller.domain.rights import with_remedy
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
@@ -44,7 +44,9 @@ def hold(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
     KEDA writes its own `behavior` back at once, and a GitOps tool soon: without a limit both would write for ever.
     """
-    loose = [found for found in _known(context) if not (saved(found) and still(found))]
+    loose = [
+        found for found in _known(context) if not (has_saved_behavior(found) and is_paused(found))
+    ]
     if not loose:
         return None
     times = moonshift_status(status).autoscalers_held_at
@@ -78,6 +80,6 @@ def free(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     actions = tuple(
         FreeAutoscaler(found.metadata.key, found.metadata.resource_version, owners_behavior(found))
         for found in _known(context)
-        if saved(found)
+        if has_saved_behavior(found)
     )
     return Stop(status=status, actions=actions) if actions else None

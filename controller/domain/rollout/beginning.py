@@ -18,7 +18,7 @@ from controller.domain.rollout.by_id import asked_by_id, stable_by_id
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import following
-from controller.domain.rollout.moving.from_zero import stays_stable
+from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -105,7 +105,7 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
         held_as_failed(context, status)
         or services.unusable_services(context)
         or routing.unreadable_routes(context)
-        or routing.unsayable_steps(context)
+        or routing.unsupported_step(context)
         or unaskable(context, status)
     )
     if problem is not None:
@@ -150,7 +150,7 @@ def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, s
         context.workload, ours.stable_revision
     ):
         return ours.stable_revision, ours.stable_template
-    if ours.goal != Goal.SUCCESS and stays_stable(context, status):
+    if ours.goal != Goal.SUCCESS and undo_leads_to_stable(context, status):
         return ours.stable_revision, ours.stable_template
     present = known_template(status)
     left, _ = runs.get(ours.stable_revision, (0, ""))

@@ -131,8 +131,8 @@ def _stuck(context: ReleaseContext, stop: Stop) -> Refusal:
             f"the end of the release ({ours.goal}) has taken more than {seconds} s, it is at {part}"
         )
     else:
-        gauges_of = trouble.pod if trouble is not None else ""
-        missing = _missing(context, stop.status, gauges_of)
+        named_elsewhere = trouble.pod if trouble is not None else ""
+        missing = _missing(context, stop.status, named_elsewhere)
         text = f"step({ours.step}) has taken more than {seconds} s: {missing}"
     if trouble is not None:
         head = f"{text}; "
@@ -140,7 +140,7 @@ def _stuck(context: ReleaseContext, stop: Stop) -> Refusal:
     return Refusal(reasons.DEADLINE_EXCEEDED, text, object=context.workload_name)
 
 
-def _missing(context: ReleaseContext, status: RolloutStatus, gauges_of: str) -> str:
+def _missing(context: ReleaseContext, status: RolloutStatus, named_elsewhere: str) -> str:
     """The pods that the step waits for, without the pod that the rest of the message names."""
     ours = moonshift_status(status)
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
@@ -149,7 +149,9 @@ def _missing(context: ReleaseContext, status: RolloutStatus, gauges_of: str) -> 
     unready = [
         pod.metadata.name
         for pod in context.new_pods
-        if pod.ready_since is None and not pod.metadata.deleting and pod.metadata.name != gauges_of
+        if pod.ready_since is None
+        and not pod.metadata.deleting
+        and pod.metadata.name != named_elsewhere
     ]
     named = ", ".join(sorted(unready)[:NAMED_PODS])
     more = f" and {len(unready) - NAMED_PODS} more" if len(unready) > NAMED_PODS else ""

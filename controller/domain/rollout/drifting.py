@@ -1,4 +1,4 @@
-"""Reacts to foreign changes of a release's routes and reports them in the status (`traffic/drift_policy` decides).
+"""Reacts to foreign changes of a release's routes and reports them in the status (`traffic/drift/policy` decides).
 
 Invariant: no action writes an object whose change is left in place.
 """

@@ -5,17 +5,14 @@ whatever removed them: a deleted ReplicaSet, a broken image, a lost node, a pers
 release waits for a person. So every pass checks it here, in every state.
 The whole share goes to the side with ready pods: the stable Service is un-pinned, or the routes send everything to one
 side. The share returns once its own side has been ready for a grace period. Meanwhile the Rollout is Stalled.
-Invariant: instants are kept in the status, and a missing instant counts as now. A side that is empty for less than a
-grace period moves nothing.
+`empty_side_record` decides when a share moves and returns; here are the actions and the message.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import structs
 
-from controller.api import names
 from controller.api.rollout import EmptySide, RolloutStatus
-from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -25,169 +22,18 @@ from controller.domain.decision import (
     UnpinService,
 )
 from controller.domain.rollout import restoring, routing, services
+from controller.domain.rollout.empty_side_record import PINNED_ON, is_removed_by_the_release
 from controller.domain.rollout.empty_sides import (
     ROUTES,
     SERVICE,
     Side,
     SideRevision,
-    answers,
-    reaches_somebody,
+    has_ready_pods,
     sides,
-    would_lead_to,
 )
-from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.shared_routing import shared_side_is_empty
-from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
-
-PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
-"""Ends of a release during which the stable Service stays pinned until the workload is released."""
-
-# --- the record ---------------------------------------------------------------------------------
-
-
-def noted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """Record since when each side is empty while the other is not, and since when it is ready again.
-
-    While a workload has no replicas, every side becomes empty: the record does not change.
-    """
-    if context.seen.workload is not None and not context.replicas:
-        return status
-    ours = moonshift_status(status)
-    known = ours.empty_sides
-    found: dict[str, EmptySide] = {}
-    if ours.release and context.seen.workload is not None:
-        for side in sides(context):
-            entry = _entry_after_this_pass(context, status, side, known.get(side.key))
-            if entry is not None:
-                found[side.key] = entry
-    return status if found == known else with_moonshift_status(status, empty_sides=found)
-
-
-def _entry_after_this_pass(
-    context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide | None
-) -> EmptySide | None:
-    """The record of a side; None if the side has no problem."""
-    alive = answers(context, status, side)
-    if known is None:
-        wrong = (
-            not alive
-            and _has_share(context, status, side)
-            and _other_side_has_ready_pods(context, side)
-        )
-        return _due(context, status, side, EmptySide()) if wrong else None
-    if alive:
-        return _returning(context, known)
-    if _is_over(context, status, side, known):
-        return None
-    return _due(context, status, side, structs.replace(known, ready_again=None))
-
-
-def _returning(context: ReleaseContext, known: EmptySide) -> EmptySide | None:
-    """The record ends when the side has been ready for the grace period; at once where no share was moved."""
-    since = known.ready_again or context.now
-    if not known.led_away or since + context.grace <= context.now:
-        return None
-    return structs.replace(known, ready_again=since)
-
-
-def _due(context: ReleaseContext, status: RolloutStatus, side: Side, entry: EmptySide) -> EmptySide:
-    """The share moves as soon as the grace period is over, if the other side has ready pods."""
-    since = entry.since or context.now
-    entry = structs.replace(entry, since=since)
-    patience = timedelta() if _no_pod_is_wanted(context, status, side) else context.grace
-    if entry.led_away or since + patience > context.now:
-        return entry
-    return structs.replace(entry, led_away=_way_to_move_share(context, side))
-
-
-def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
-    """The side has no ready pod because no pod of it is wanted."""
-    if _by_plan(context, status, side):
-        return True
-    is_deployment = context.workload.kind is WorkloadKind.DEPLOYMENT
-    return side.revision is SideRevision.STABLE and is_deployment and not context.old_revision_runs
-
-
-def _by_plan(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
-    """The release itself removes the last pod of this side."""
-    ours = moonshift_status(status)
-    if side.revision is SideRevision.NEW or context.style is not Style.PARTITION:
-        return False
-    return ours.goal == Goal.SUCCESS or context.leaves_none(max(1, ours.step))
-
-
-def _is_over(context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide) -> bool:
-    """The share that was moved does not return: nothing is pinned, or routed, any more."""
-    ours = moonshift_status(status)
-    if side.revision is SideRevision.NEW:
-        step = context.step(ours.step)
-        ends = bool(ours.goal) or not step.routes_traffic or context.takes_all(ours.step)
-        return ends and not context.routes_lead
-    if known.led_away == ROUTES:
-        return not context.routes_lead
-    unheard = context.routes_lead and not reaches_somebody(context, side.service)
-    if unheard or _is_pinned(context, side.service):
-        return False
-    return (
-        _by_plan(context, status, side)
-        or services.pin_is_over(context, max(1, ours.step))
-        or (bool(ours.goal) and ours.goal not in PINNED_ON)
-    )
-
-
-def _has_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
-    """This side receives requests: from the routes, or because its Service is pinned."""
-    if side.revision is SideRevision.STABLE and not context.shared:
-        if _is_pinned(context, side.service):
-            return True
-        if reaches_somebody(context, side.service):
-            return False
-    if not context.routes_lead:
-        return False
-    share = routing.share_led(context, status)
-    if share is None:
-        return True
-    return share > 0 if side.revision is SideRevision.NEW else share < 100
-
-
-def _other_side_has_ready_pods(context: ReleaseContext, side: Side) -> bool:
-    """The other side has ready pods."""
-    canary = context.canary_service_of(side.service)
-    if side.revision is SideRevision.NEW:
-        return reaches_somebody(context, side.service)
-    if not context.shared and would_lead_to(context, side.service):
-        # The Service is un-pinned already; its slices will soon show it.
-        return _is_pinned(context, side.service)
-    return context.routes_lead and reaches_somebody(context, canary)
-
-
-def _is_pinned(context: ReleaseContext, service: str) -> bool:
-    found = context.service(service)
-    return found is not None and names.PINNED in found.metadata.labels
-
-
-def _way_to_move_share(context: ReleaseContext, side: Side) -> str:
-    """The way in which the side's share can be moved now; empty if no pod would receive the share."""
-    un_pinned = (
-        side.revision is SideRevision.STABLE
-        and not context.shared
-        and reaches_somebody(context, side.service)
-    )
-    if un_pinned:
-        return SERVICE
-    if not _other_side_has_ready_pods(context, side):
-        return ""
-    by_service = (
-        side.revision is SideRevision.STABLE
-        and not context.shared
-        and would_lead_to(context, side.service)
-    )
-    return SERVICE if by_service else ROUTES
-
-
-# --- the actions --------------------------------------------------------------------------------
 
 
 def with_shares_led_away(context: ReleaseContext, stop: Stop) -> Stop:
@@ -195,23 +41,27 @@ def with_shares_led_away(context: ReleaseContext, stop: Stop) -> Stop:
     status = stop.status
     entries = moonshift_status(status).empty_sides
     before = moonshift_status(context.seen.rollout.status).empty_sides
-    stop = structs.replace(stop, problem=_both(shared_side_is_empty(context), stop.problem))
+    stop = structs.replace(stop, problem=_joined(shared_side_is_empty(context), stop.problem))
     if not entries and not before:
         return stop
-    away = tuple(side for side in sides(context) if _led(entries, side))
-    back = tuple(side for side in sides(context) if _led(before, side) and not _led(entries, side))
+    away = tuple(side for side in sides(context) if _is_led_away(entries, side))
+    back = tuple(
+        side
+        for side in sides(context)
+        if _is_led_away(before, side) and not _is_led_away(entries, side)
+    )
     first = (*_lead_away(context, status, away), *_lead_back(context, status, back))
     problem = _problem(context, status, away)
     return structs.replace(
         stop,
         urgent=first,
-        actions=_without(stop.actions, first),
+        actions=_without_contradictions(stop.actions, first),
         wake_at=_earliest(context, entries, stop.wake_at),
-        problem=_both(problem, stop.problem),
+        problem=_joined(problem, stop.problem),
     )
 
 
-def _led(entries: dict[str, EmptySide], side: Side) -> bool:
+def _is_led_away(entries: dict[str, EmptySide], side: Side) -> bool:
     return side.key in entries and bool(entries[side.key].led_away)
 
 
@@ -228,7 +78,7 @@ def _lead_away(
     if not by_routes or not context.routes_lead:
         return actions
     if any(side.revision is SideRevision.NEW for side in by_routes):
-        if routing.share_led(context, status) == 0:
+        if routing.present_share(context, status) == 0:
             return actions
         return (*actions, *restoring.restore_depth_zero(context, status))
     return (*actions, *routing.everything_to_new(context, status))
@@ -252,18 +102,22 @@ def _lead_back(
         # Only if stable pods are ready again: a record that ended for another reason leaves the Service un-pinned,
         # or every second pass would pin it to a revision without pods.
         answer = any(
-            answers(context, status, side) for side in back if side.revision is SideRevision.STABLE
+            has_ready_pods(context, status, side)
+            for side in back
+            if side.revision is SideRevision.STABLE
         )
         return services.pinned(context, status) if answer else ()
     if ours.goal or not ours.release:
         return ()
     return (
         *services.pin(context, status, ours.step),
-        *routing.followed_again(context, status, ours.step),
+        *routing.route_step_again(context, status, ours.step),
     )
 
 
-def _without(actions: tuple[Action, ...], first: tuple[Action, ...]) -> tuple[Action, ...]:
+def _without_contradictions(
+    actions: tuple[Action, ...], first: tuple[Action, ...]
+) -> tuple[Action, ...]:
     """The remaining actions: no duplicates, and no route or pin that contradicts."""
     services = {a.service for a in first if isinstance(a, UnpinService | PinService)}
     routes = any(not isinstance(a, UnpinService | PinService) for a in first)
@@ -290,8 +144,10 @@ def _earliest(
 def new_side_is_led_away(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Routes give the new revision a share, and its pods have not been ready for the grace period."""
     entries = moonshift_status(status).empty_sides
-    led = any(_led(entries, side) for side in sides(context) if side.revision is SideRevision.NEW)
-    return led and context.routes_lead and routing.share_led(context, status) != 0
+    led = any(
+        _is_led_away(entries, side) for side in sides(context) if side.revision is SideRevision.NEW
+    )
+    return led and context.routes_lead and routing.present_share(context, status) != 0
 
 
 # --- the message --------------------------------------------------------------------------------
@@ -302,7 +158,7 @@ def _problem(
 ) -> Refusal | None:
     entries = moonshift_status(status).empty_sides
     for side in away:
-        if _by_plan(context, status, side):
+        if is_removed_by_the_release(context, status, side):
             continue
         since = entries[side.key].since
         at = f" since {since:%H:%M:%S} UTC" if since is not None else ""
@@ -317,8 +173,8 @@ def _problem(
     return None
 
 
-def _both(problem: Refusal | None, other: Refusal | None) -> Refusal | None:
-    """The problem with requests comes first, unless the other problem is its cause; the message contains both."""
+def _joined(problem: Refusal | None, other: Refusal | None) -> Refusal | None:
+    """Two problems in one message. The problem with requests comes first, unless the other problem is its cause."""
     if problem is None or other is None:
         return problem or other
     causes = (

@@ -68,8 +68,12 @@ def all_goes_to_new(status: RolloutStatus) -> bool:
 # --- ready pods ---------------------------------------------------------------------------------
 
 
-def answers(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
-    """Requests for this side reach a ready pod of its own revision, or of the revisions it was widened to."""
+def has_ready_pods(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+    """Requests for this side reach a ready pod.
+
+    A canary Service of its own counts with every ready pod behind it, because a rollback widens it to stable pods.
+    Other Services count only with ready pods of the side's revision.
+    """
     if side.revision is SideRevision.NEW and not context.shared:
         return bool(
             context.ready_endpoints(context.canary_service_of(side.service)) & _ready(_all(context))
@@ -83,7 +87,7 @@ def answers(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
     return bool(here & stable_uids(context, status))
 
 
-def reaches_somebody(context: ReleaseContext, service: str) -> bool:
+def reaches_a_ready_pod(context: ReleaseContext, service: str) -> bool:
     """A ready pod of any revision is behind the stable Service."""
     return bool(context.ready_endpoints(service) & _ready(_all(context)))
 
@@ -96,13 +100,13 @@ def stable_uids(context: ReleaseContext, status: RolloutStatus) -> frozenset[str
     return _ready(_all(context)) - _ready(context.new_pods)
 
 
-def new_answers(context: ReleaseContext, status: RolloutStatus) -> bool:
+def new_side_has_ready_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Every Service that a route uses for the new revision has a ready pod of that revision."""
     new = (Side(SideRevision.NEW, service) for service in context.stable_services)
-    return all(answers(context, status, side) for side in new)
+    return all(has_ready_pods(context, status, side) for side in new)
 
 
-def would_lead_to(context: ReleaseContext, service: str) -> frozenset[str]:
+def ready_pods_if_unpinned(context: ReleaseContext, service: str) -> frozenset[str]:
     """Ready pods of any revision that the owner's selector of the stable Service matches."""
     found = context.service(service)
     if found is None or not selects_pods(found, (context.revision_label,)):

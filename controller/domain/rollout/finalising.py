@@ -123,7 +123,7 @@ def _unpin_and_wait_for_endpoints(context: ReleaseContext, status: RolloutStatus
     stop = _unpin(context, status)
     if stop is not None:
         return stop
-    return Stop(status=status) if services.stable_services_are_blind(context) else None
+    return Stop(status=status) if services.stable_services_miss_new_pods(context) else None
 
 
 def _remove_canary(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -197,7 +197,7 @@ def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> 
     actions = mechanism_of(context).scale_up_stable(context, stable)
     if actions is None:
         # No pod can be added: while the new revision has ready pods, no route returns to a revision without any.
-        waits = not stable.ready and empty_sides.new_answers(context, status)
+        waits = not stable.ready and empty_sides.new_side_has_ready_pods(context, status)
         return Stop(status=status) if waits else None
     times = [time for time in (stable.next_at, due) if time is not None and time > context.now]
     return _widen_canary_services(context, status) or Stop(
@@ -223,7 +223,9 @@ def _stable_pods(context: ReleaseContext, status: RolloutStatus) -> Readiness:
 def _widen_canary_services(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The canary Services also select stable pods: while new pods go, the routes that name them always reach a pod."""
     widened = services.widened_canary_services(context)
-    narrow = services.canary_services_are_narrow(context, moonshift_status(status).stable_revision)
+    narrow = services.canary_services_miss_stable_pods(
+        context, moonshift_status(status).stable_revision
+    )
     return Stop(status=status, actions=widened) if widened or narrow else None
 
 

@@ -5,9 +5,9 @@ from controller.domain.decision import Note, Severity
 from controller.domain.rollout.release_context import ReleaseContext
 
 
-def in_step(context: ReleaseContext, index: int, what: str) -> str:
+def in_step(context: ReleaseContext, index: int, work: str) -> str:
     """The present step and its present work."""
-    return f"Rollout is in step({index}/{len(context.steps)}), and {what}"
+    return f"Rollout is in step({index}/{len(context.steps)}), and {work}"
 
 
 UPGRADING = "upgrade workload to new version"

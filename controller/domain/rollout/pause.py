@@ -15,6 +15,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout import messages
 from controller.domain.rollout.analysing import held_by_gate, holding_run, kept_runs
+from controller.domain.rollout.config_release import config_housekeeping
 from controller.domain.rollout.release_context import (
     ReleaseContext,
     Style,
@@ -54,10 +55,10 @@ def exact_approval(status: RolloutStatus) -> bool:
 def pause_is_too_soon(context: ReleaseContext, status: RolloutStatus) -> bool:
     """The step's work is done, but the client that approved the step before may not have seen the effect yet."""
     due = moonshift_status(status).pause_not_before
-    return due is not None and context.now < due and _is_rested_at(context, status)
+    return due is not None and context.now < due and _pause_is_visible(context, status)
 
 
-def _is_rested_at(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _pause_is_visible(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Clients can see StepPaused at this step; it is not passed through in one pass."""
     index = moonshift_status(status).step
     planned = context.step(index).pause.duration != 0 and not last_step_needs_no_pause(
@@ -69,12 +70,15 @@ def _is_rested_at(context: ReleaseContext, status: RolloutStatus) -> bool:
 def _stalled_by(context: ReleaseContext, status: RolloutStatus) -> Condition | None:
     """The problem that has to be solved before a step may be approved.
 
-    Some problems do not block an approval: content that cannot be kept; a side without pods or a contested autoscaler,
-    because going on may be the only way out; a failed gate, because the person who approves decides in its place; and
-    pods that fail while the step waits, because the approver has read it, and the next step waits for pods again.
+    Some problems do not block an approval:
+     * a copy of content that cannot be written or deleted, because no step needs the copies;
+     * a side without pods or a contested autoscaler, because the next step may be the only way out;
+     * a failed gate, because the person who approves decides in its place;
+     * pods that fail while the step waits, because the approver has read the message, and the next step waits for pods
+       again.
     """
     found = condition(context.seen.rollout.status, "Stalled")
-    if found is None or found.status != "True" or context.seen.config is not None:
+    if found is None or found.status != "True" or config_housekeeping(context, status):
         return None
     trouble = (
         trouble_of(context, status)
@@ -168,7 +172,7 @@ def a_person_is_waited_for(context: ReleaseContext, status: RolloutStatus) -> bo
         return False
     if holding_run(context, status) is not None:
         return True
-    return context.step(ours.step).pause.duration is None and _is_rested_at(context, status)
+    return context.step(ours.step).pause.duration is None and _pause_is_visible(context, status)
 
 
 def decide_pause(context: ReleaseContext, status: RolloutStatus) -> Transition:
@@ -179,7 +183,7 @@ def decide_pause(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if held is not None:
         text = messages.in_step(context, ours.step, messages.HELD_BY_METRICS)
         return Stop(progressing(status, reasons.IN_ROLLING, text, context.now), problem=held)
-    if not _is_rested_at(context, status):
+    if not _pause_is_visible(context, status):
         return Continue(enter(status, StepState.STEP_READY, context.now))
     if duration is None:
         text = messages.in_step(context, ours.step, messages.CONFIRM)

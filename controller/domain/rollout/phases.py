@@ -29,6 +29,7 @@ from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import (
     autoscalers,
     config_release,
+    empty_side_record,
     empty_side_routes,
     messages,
     routing,
@@ -78,7 +79,7 @@ MAX_TRANSITIONS = 64
 def decide(seen: Observation, now: datetime) -> Decision:
     """The decision about this Rollout, from all that is known of it at `now`."""
     context = ReleaseContext(seen=seen, now=now)
-    status = empty_side_routes.noted(context, seen.rollout.status)
+    status = empty_side_record.noted(context, seen.rollout.status)
     notes: tuple[Note, ...] = ()
     actions: tuple[Action, ...] = ()
     for _ in range(MAX_TRANSITIONS):
@@ -94,7 +95,9 @@ def decide(seen: Observation, now: datetime) -> Decision:
                 ),
                 notes,
             )
-    note = Note("Looping", f"no rest in state {moonshift_status(status).state}", Severity.WARNING)
+    note = Note(
+        reasons.LOOPING, f"no rest in state {moonshift_status(status).state}", Severity.WARNING
+    )
     return _decision(context, Stop(status), (*notes, note))
 
 
@@ -151,7 +154,7 @@ def _housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Actio
     if context.seen.workload is not None and not context.labelled and unsupported(context) is None:
         label = context.workload.kind.label
         housekeeping += (LabelWorkload(context.workload_key, label, context.kind_name),)
-    if moonshift_status(status).lent:
+    if moonshift_status(status).template_exchange:
         return housekeeping
     return (*housekeeping, *config_release.config_housekeeping(context, status))
 
@@ -213,7 +216,7 @@ def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
         return _disabled(context, status)
     if context.seen.workload is None:
         return _without_workload(context, status)
-    if moonshift_status(status).lent:
+    if moonshift_status(status).template_exchange:
         return continue_exchange(context, status)
     status = config_release.followed(context, status)
     changed_content = config_release.stamped(context, status)

@@ -132,14 +132,14 @@ def decide_release(context: ReleaseContext, status: RolloutStatus) -> Transition
         return workload_gone(context, status)
     if rolled_back(context, status):
         in_batches = returns_in_batches(context, status) and not moonshift_status(status).returning
-        return _return(context, status) if in_batches else _cancel(context, status)
-    lost = lost_its_freeze if moonshift_status(status).goal in UNHELD_IS_LOST else lost_its_record
-    if lost(context):
+        return _roll_back_in_batches(context, status) if in_batches else _cancel(context, status)
+    frozen = moonshift_status(status).goal in GOALS_UNDER_FREEZE
+    if lost_its_freeze(context) if frozen else lost_its_record(context):
         return _freeze_again(context, status)
     return _decide_frozen(context, _remembered(context, status))
 
 
-UNHELD_IS_LOST = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
+GOALS_UNDER_FREEZE = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
 """Goals under which the workload is frozen; under the others its owner's values are restored."""
 
 
@@ -151,7 +151,7 @@ def _remembered(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus
 
 
 def _freeze_again(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    """Somebody removed admission's values while no webhook could prevent it: they are restored before all else."""
+    """Somebody removed the freeze or the marks while no webhook could prevent it: restore them before all else."""
     problem = values_are_lost(context, status)
     if problem is not None:
         return Stop(status, problem=problem)
@@ -159,13 +159,18 @@ def _freeze_again(context: ReleaseContext, status: RolloutStatus) -> Transition:
     action = freeze_again(context, status)
     if stable_is_gone(context, status) is not None:
         status = with_moonshift_status(status, went_on=True)
-    if moonshift_status(status).state in PAST_PODS:
+    if moonshift_status(status).state in STATES_AFTER_PODS:
         # The admission pause ends with the step's own pods.
         status = enter(status, StepState.STEP_UPGRADE, context.now)
     return Stop(status, (action,), notes=(note,))
 
 
-PAST_PODS = (StepState.STEP_TRAFFIC_ROUTING, StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED)
+STATES_AFTER_PODS = (
+    StepState.STEP_TRAFFIC_ROUTING,
+    StepState.STEP_METRICS_ANALYSIS,
+    StepState.STEP_PAUSED,
+)
+"""States of a step whose pods were created and ready."""
 
 
 def _decide_frozen(context: ReleaseContext, status: RolloutStatus) -> Transition:
@@ -173,12 +178,13 @@ def _decide_frozen(context: ReleaseContext, status: RolloutStatus) -> Transition
     goal = moonshift_status(status).goal
     if another_revision_came(context, status):
         first = stable_comes_first(context, status)
-        return _come_back(context, status) if first else _start_over(context, status)
+        return _return_from_zero(context, status) if first else _start_over(context, status)
+    # The end of a release that was scaled to zero is no end: the release begins again below.
     if goal and goal != Goal.SCALED_AWAY:
         return _end(context, status, Goal(goal))
     status = counted(context, about_this_template(context, status))
     if goal or scaled_away(context) or mechanism_of(context).returned_as_new(context, status):
-        return _come_back(context, status)
+        return _return_from_zero(context, status)
     if mechanism_of(context).too_many_are_new(context, status):
         return surplus_new_pods.begin_exchange(status)
     if new_side_is_led_away(context, status):
@@ -187,10 +193,10 @@ def _decide_frozen(context: ReleaseContext, status: RolloutStatus) -> Transition
 
 
 def continue_exchange(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    """A DaemonSet has its stable template for a short time: nothing else is decided meanwhile."""
+    """A DaemonSet has its stable template for a short time: the exchange ends before anything else is decided."""
     stop = surplus_new_pods.exchange(context, status)
     if stop is None:
-        return Continue(with_moonshift_status(status, lent=""))
+        return Continue(with_moonshift_status(status, template_exchange=""))
     return with_deadline(context, stop)
 
 
@@ -238,7 +244,7 @@ def _is_admitted_again_without_its_pods(context: ReleaseContext, status: Rollout
     return (
         context.admission_paused
         and context.style is not Style.CANARY
-        and ours.state in PAST_PODS
+        and ours.state in STATES_AFTER_PODS
         and not batch_is_ready(context, ours.step, context.ready(context.new_pods))
     )
 
@@ -324,7 +330,7 @@ def _cancel(context: ReleaseContext, status: RolloutStatus) -> Transition:
     )
 
 
-def _return(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _roll_back_in_batches(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The workload was changed back, and its owner wants to go back step by step."""
     ours = moonshift_status(status)
     record = recorded(context, status, Outcome.ROLLED_BACK)
@@ -363,7 +369,7 @@ def _without_pods(context: ReleaseContext) -> str:
     return messages.NODES_AWAY if by_nodes else messages.SCALED_AWAY
 
 
-def _come_back(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _return_from_zero(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """Scaled to zero: restore traffic, and make sure that only the stable revision returns, at step 1.
 
     If it already returned as the new revision, the step begins again with no new pod.
@@ -412,7 +418,7 @@ def workload_gone(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 
 def _end(context: ReleaseContext, status: RolloutStatus, goal: Goal) -> Transition:
-    """Bring about the goal's facts; then the release is over."""
+    """Carry out the sequence of the goal; then the release is over."""
     status = ending(status, goal, context.now)
     stop = finalise(context, status, goal)
     if stop is not None:

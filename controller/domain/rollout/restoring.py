@@ -7,6 +7,7 @@ earlier restore: before a route that is used again is restored, the status recor
 from typing import assert_never
 
 from controller.api.rollout import RolloutStatus
+from controller.domain import reasons
 from controller.domain.availability import NotServed
 from controller.domain.decision import Action, Refusal, RestoreRoutes
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
@@ -25,7 +26,7 @@ def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if depth is None:
         return None
     if depth == 0:
-        unpinned = _stable_gone(context, status)
+        unpinned = _unpin_if_stable_is_gone(context, status)
         if unpinned is not None:
             return unpinned
         actions = restore_depth_zero(context, status)
@@ -37,7 +38,7 @@ def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     return Stop(status=status, actions=actions)
 
 
-def _stable_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _unpin_if_stable_is_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The stable Service would get all requests and has no ready pod, but would have some un-pinned: un-pin it first.
 
     Not for a workload without replicas: its new pods are removed as well, and must not get requests in another way.
@@ -47,8 +48,8 @@ def _stable_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     empty = [
         name
         for name in context.stable_services
-        if not empty_sides.reaches_somebody(context, name)
-        and empty_sides.would_lead_to(context, name)
+        if not empty_sides.reaches_a_ready_pod(context, name)
+        and empty_sides.ready_pods_if_unpinned(context, name)
     ]
     if not empty:
         return None
@@ -84,8 +85,8 @@ def unrestorable(context: ReleaseContext, status: RolloutStatus) -> Refusal | No
             case RouteUnreadable(why=NotServed()):
                 continue
             case RouteUnreadable(reason=reason, message=message):
-                if reason != routing.GATEWAY_OBJECT_IN_USE:
-                    named = f"{route.reference.kind} {context.namespace}/{route.reference.name}"
+                if reason != reasons.GATEWAY_OBJECT_IN_USE:
+                    named = route.reference.name_in(context.namespace)
                     return Refusal(reason=reason, message=message, object=named)
             case RouteAbsent() | RoutePresent():
                 continue

@@ -18,8 +18,8 @@ from controller.domain.rollout.transition import Stop
 
 
 def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop | None:
-    """Restore the stable template because of `why`; None if the template is not kept any more, or is the present one
-    already."""
+    """Restore the stable template because of `why`; None if no object keeps that template any more, or if the release
+    changes no template."""
     source = kept_template(context, moonshift_status(status).stable_revision)
     text = "" if source else moonshift_status(status).kept_template
     if not (source or text) or moonshift_status(status).by_id:

@@ -15,7 +15,7 @@ from controller.domain.decision import (
     Action,
     EnsureRoutes,
     Note,
-    PartlySaid,
+    PartialMatches,
     Reference,
     Refusal,
     RehearseRoutes,
@@ -27,12 +27,16 @@ from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.plan.abilities import left_out, name_of_script, partly, unsayable
+from controller.domain.traffic.plan.abilities import (
+    left_out,
+    missing_abilities,
+    name_of_script,
+    partial_matches,
+)
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan, share_of
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
-from controller.domain.traffic.validation.services import shared_service_tells_apart
+from controller.domain.traffic.validation.services import why_shared_service_mixes
 
-GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
 GIVEN_BACK = "given-back-above-"
 """Prefix of the recorded plan when objects are restored: the depth of the objects still in use follows it."""
 SEVERAL = "several"
@@ -115,7 +119,7 @@ def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime
 def unreadable_routes(context: ReleaseContext) -> Refusal | None:
     """A gateway object that does not exist or cannot be read."""
     for route in context.seen.routes:
-        named = f"{route.reference.kind} {context.namespace}/{route.reference.name}"
+        named = route.reference.name_in(context.namespace)
         match route.state:
             case RouteAbsent():
                 return Refusal(
@@ -132,21 +136,21 @@ def unreadable_routes(context: ReleaseContext) -> Refusal | None:
     return None
 
 
-def unsayable_steps(context: ReleaseContext) -> Refusal | None:
+def unsupported_step(context: ReleaseContext) -> Refusal | None:
     """A step that needs an ability its gateway's script lacks: reported before anything is created or moved."""
     for number, step in enumerate(context.steps, start=1):
         excused = [
             *_left_out(context, step),
-            *(part.reference for part in _partly(context, step)),
+            *(part.reference for part in _partial_matches(context, step)),
         ]
         for route in context.seen.routes:
-            missing = unsayable(step, route.reference, route.can)
+            missing = missing_abilities(step, route.reference, route.can)
             if missing and route.reference not in excused:
                 return Refusal(
-                    reason=reasons.STEP_UNSAYABLE,
+                    reason=reasons.UNSUPPORTED_STEP,
                     message=f"step {number} cannot be carried out: {name_of_script(route.reference)} cannot "
                     f"{' or '.join(missing)}; change the step, or route the traffic by another object",
-                    object=f"{route.reference.kind} {context.namespace}/{route.reference.name}",
+                    object=route.reference.name_in(context.namespace),
                 )
     return None
 
@@ -157,7 +161,7 @@ def wanted_plan(context: ReleaseContext, status: RolloutStatus, index: int) -> R
     return _plan_of(context, status, step)
 
 
-def share_led(context: ReleaseContext, status: RolloutStatus) -> float | None:
+def present_share(context: ReleaseContext, status: RolloutStatus) -> float | None:
     """The new revision's share in the plan that the gateway objects follow; None if the share is not known."""
     plan = observed_plan(context)
     if plan == announcement(_plan_of(context, status, Step())).identity:
@@ -168,7 +172,7 @@ def share_led(context: ReleaseContext, status: RolloutStatus) -> float | None:
     return None if step is None or step.matches else share_of(step.traffic)
 
 
-def followed_again(
+def route_step_again(
     context: ReleaseContext, status: RolloutStatus, index: int
 ) -> tuple[Action, ...]:
     """Gateway objects that sent everything to the new revision get the step's share again."""
@@ -193,7 +197,7 @@ def _plan_of(context: ReleaseContext, status: RolloutStatus, step: Step) -> Rout
         pod_metadata=context.strategy.patch_pod_template_metadata or PatchMetadata(),
         rollout_uid=context.seen.rollout.metadata.uid,
         left_out=_left_out(context, step),
-        partly=_partly(context, step),
+        partial=_partial_matches(context, step),
     )
 
 
@@ -202,9 +206,9 @@ def _left_out(context: ReleaseContext, step: Step) -> tuple[Reference, ...]:
     return left_out(step, [(route.reference, route.can) for route in context.seen.routes])
 
 
-def _partly(context: ReleaseContext, step: Step) -> tuple[PartlySaid, ...]:
+def _partial_matches(context: ReleaseContext, step: Step) -> tuple[PartialMatches, ...]:
     """Gateway objects that can express some alternatives of the step, while another one can express all."""
-    return partly(step, [(route.reference, route.can) for route in context.seen.routes])
+    return partial_matches(step, [(route.reference, route.can) for route in context.seen.routes])
 
 
 def endpoints_seen(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
@@ -278,7 +282,7 @@ def revisions_are_mixed(context: ReleaseContext, status: RolloutStatus) -> Refus
     """One shared Service, and gateway objects that do not keep new pods out of the old share."""
     if not context.shared or not context.seen.routes:
         return None
-    reason = shared_service_tells_apart(
+    reason = why_shared_service_mixes(
         context.seen.routes, _stable_labels(context, status), _new_labels(context)
     )
     if reason is None:
@@ -321,11 +325,11 @@ def routed_note(context: ReleaseContext, index: int) -> Note:
     step = context.step(index)
     if whole := all_goes_to_new_because(context, index):
         return Note(reasons.ROUTED, whole, Severity.WARNING)
-    what = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
+    share = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
     names_left = ", ".join(map(name_of_script, _left_out(context, step)))
     kept = f"; all that comes through {names_left} goes to the stable version" if names_left else ""
     parts = "".join(
         f"; through {name_of_script(part.reference)} those of {len(part.matches)} of {len(step.matches)} matches do"
-        for part in _partly(context, step)
+        for part in _partial_matches(context, step)
     )
-    return Note(reasons.ROUTED, f"step({index}): {what} to the new version{parts}{kept}")
+    return Note(reasons.ROUTED, f"step({index}): {share} to the new version{parts}{kept}")

@@ -138,7 +138,7 @@ def unpin(context: ReleaseContext) -> tuple[UnpinService, ...]:
     )
 
 
-def stable_services_are_blind(context: ReleaseContext) -> bool:
+def stable_services_miss_new_pods(context: ReleaseContext) -> bool:
     """Un-pinned, but the slices do not contain the new pods yet."""
     if context.shared:
         return False
@@ -168,7 +168,7 @@ def widened_canary_services(context: ReleaseContext) -> tuple[Action, ...]:
     )
 
 
-def canary_services_are_narrow(context: ReleaseContext, revision: str) -> bool:
+def canary_services_miss_stable_pods(context: ReleaseContext, revision: str) -> bool:
     """The slices of a canary Service do not contain pods of this revision yet."""
     ready = {pod.metadata.uid for pod in context.pods_of(revision) if pod.ready_since is not None}
     return bool(ready) and any(

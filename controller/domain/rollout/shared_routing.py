@@ -33,11 +33,11 @@ def join(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         return None
     routing = context.seen.traffic_routing
     if routing is None or routing.metadata.deleting:
-        what = "does not exist" if routing is None else "is being deleted"
+        state = "does not exist" if routing is None else "is being deleted"
         named = f"TrafficRouting {context.namespace}/{name}"
         problem = Refusal(
             reasons.TRAFFIC_ROUTING_NOT_FOUND,
-            f"{named} {what}: create it, or correct strategy.canary.trafficRoutingRef",
+            f"{named} {state}: create it, or correct strategy.canary.trafficRoutingRef",
             object=named,
         )
         return Stop(status, problem=problem)

@@ -28,7 +28,7 @@ from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.choice import mechanism_of
-from controller.domain.rollout.moving.from_zero import leaves_stable_pods, most_asked
+from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import shared_route_is_closed
@@ -86,7 +86,7 @@ def _following_pods(context: ReleaseContext, status: RolloutStatus, index: int) 
     if not context.routes_lead or not services.pin_is_over(context, index):
         return None
     actions = services.unpin(context)
-    waits = bool(actions) or services.stable_services_are_blind(context)
+    waits = bool(actions) or services.stable_services_miss_new_pods(context)
     return Stop(status, actions) if waits else None
 
 
@@ -101,7 +101,7 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if blocked is not None:
         warned = (*blocked.notes, *other_workloads.warnings(context, pins))
         return structs.replace(blocked, actions=(*pins, *blocked.actions), notes=warned)
-    if context.takes_all(index) and (pins or services.stable_services_are_blind(context)):
+    if context.takes_all(index) and (pins or services.stable_services_miss_new_pods(context)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return Stop(status, pins)
     counted = context.ready(context.new_pods)
@@ -126,7 +126,7 @@ def _position_comes_first(context: ReleaseContext, status: RolloutStatus) -> boo
     """
     stored = context.seen.rollout.status
     if nodes_from_zero.is_daemon_set(context):
-        return most_asked(context, stored) < most_asked(context, status)
+        return largest_visited_batch(context, stored) < largest_visited_batch(context, status)
     return leaves_stable_pods(context, stored) and not leaves_stable_pods(context, status)
 
 
@@ -216,7 +216,7 @@ def _paused(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 
 def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
-    """The same stop, with repairs of the step's autoscalers, pods, Services and routes."""
+    """`transition` with repairs of the step's autoscalers, pods, Services and routes in addition."""
     transition = _with_autoscalers_held(context, structs.replace(transition, actions=()))
     index = moonshift_status(transition.status).step
     due = [
@@ -233,7 +233,7 @@ def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
 
 
 def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:
-    """The same stop; while the pods are doubled, no autoscaler sizes the workload."""
+    """`stop`; while the pods are doubled, no autoscaler sizes the workload."""
     held = autoscalers.hold(context, stop.status) if context.style is Style.BLUE_GREEN else None
     if held is None:
         return stop
@@ -248,7 +248,7 @@ def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:
 
 
 def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
-    """The same stop, with repairs of the routes; or without them if another writer changed the routes again."""
+    """`transition` with repairs of the routes in addition; without them if another writer changed the routes again."""
     drift = drift_of(context, transition.status, index)
     status, notes = noted(transition.status, drift, context.now)
     if drift.held is not None:

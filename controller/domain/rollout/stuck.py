@@ -15,7 +15,7 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, StatusCondition
 from controller.domain import reasons
 from controller.domain.decision import FindCauseOfMissingPods, Refusal
-from controller.domain.pods.trouble import Trouble, not_made, of_pods
+from controller.domain.pods.trouble import Trouble, problem_of_creation, problem_of_pods
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition
@@ -44,7 +44,7 @@ def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
 
 def trouble_of(context: ReleaseContext, status: RolloutStatus) -> Trouble | None:
     """The reason why pods that the step waits for are not created, or not ready."""
-    return not_made(_conditions(context)) or of_pods(_awaited(context, status))
+    return problem_of_creation(_conditions(context)) or problem_of_pods(_awaited(context, status))
 
 
 def pod_troubles(trouble: Trouble) -> str:

@@ -41,7 +41,7 @@ from controller.domain.rollout.showing import revision_shown
 from controller.domain.rollout.status import condition, enter, with_moonshift_status
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.original.httproute import worked_out_original
+from controller.domain.traffic.original.httproute import computed_original
 
 _BUSY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
 _AT_REST = ("", StepState.COMPLETED)
@@ -55,10 +55,12 @@ def taking_over(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if context.seen.workload is None:
         if not _left_by_the_original(status):
             return None
-        return Stop(_without_workload(context, status), (*_pins(context), *_dropped(context)))
-    if _holds(context, status):
+        return Stop(
+            _without_workload(context, status), (*_pins(context), *_drop_batch_release(context))
+        )
+    if _is_held_by_the_original(context, status):
         problem = autoscalers.unknown(context)
-        actions = _everything(context, status) if problem is None else ()
+        actions = _take_all_over(context, status) if problem is None else ()
         return Stop(status, actions, problem=problem)
     if not _left_by_the_original(status):
         return None
@@ -69,7 +71,7 @@ def taking_over(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     return Stop(_resumed(context, status), notes=(Note(reasons.TAKEN_OVER, text),))
 
 
-def _holds(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _is_held_by_the_original(context: ReleaseContext, status: RolloutStatus) -> bool:
     """The original holds the workload. Without a mark only a release under way proves it: `kubectl rollout undo` brings
     old annotations back.
     """
@@ -93,7 +95,7 @@ def _left_by_the_original(status: RolloutStatus) -> bool:
 # --- what the original holds --------------------------------------------------------------------
 
 
-def _everything(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+def _take_all_over(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
     seen = context.seen
     inner = status.of_release or CanaryStatus()
     stable, template = _stable(context, inner)
@@ -102,7 +104,7 @@ def _everything(context: ReleaseContext, status: RolloutStatus) -> tuple[Action,
         *(_autoscaler(context, found) for found in seen.detached_autoscalers),
         *_routes(context),
         *_pins(context),
-        *_dropped(context),
+        *_drop_batch_release(context),
         TakeOverWorkload(
             kind=context.kind_name,
             workload=context.workload_key,
@@ -145,7 +147,7 @@ def _routes(context: ReleaseContext) -> tuple[TakeOverRoute, ...]:
     for route in context.seen.routes:
         if not isinstance(route.state, RoutePresent) or route.state.in_use:
             continue
-        text = worked_out_original(bytes(route.state.raw), route.reference)
+        text = computed_original(bytes(route.state.raw), route.reference)
         if text is not None:
             key = Key(context.namespace, route.reference.name)
             found.append(TakeOverRoute(route.reference, key, text, route.state.raw))
@@ -167,7 +169,7 @@ def _pins(context: ReleaseContext) -> tuple[PinService, ...]:
     )
 
 
-def _dropped(context: ReleaseContext) -> tuple[DropBatchRelease]:
+def _drop_batch_release(context: ReleaseContext) -> tuple[DropBatchRelease]:
     return (DropBatchRelease(Key(context.namespace, context.seen.rollout.metadata.name)),)
 
 

@@ -30,11 +30,13 @@ def is_service(host: str, service: str, namespace: str) -> bool:
     """`host` is this Service of this namespace, in any of its forms."""
     if host == service:
         return True
+    # Qualified: nothing, `.svc`, or `.svc.<cluster domain>` follows the namespace.
     tail = host.removeprefix(f"{service}.{namespace}")
     if tail != host and (tail in ("", ".svc") or tail.startswith(".svc.")):
         return True
     if host == f"{namespace}/{service}":
         return True
+    # Names of ports: a number follows. `removeprefix` returns the whole host if the prefix is another one.
     return any(
         port != host and port.isdecimal()
         for port in (

@@ -31,7 +31,7 @@ class Move(Value, frozen=True):
     actions: tuple[Action, ...] = ()
     descent: Teardown | None = None
     unfinished: bool = False
-    """More remains to do: after the grace period, or once the status is written."""
+    """Another pass has to continue the restore: after the grace period, or once the status is written."""
     wake_at: datetime | None = None
 
 
@@ -48,12 +48,12 @@ def move_routes(
     wanted = {_place_of(ref): each for each in plans for ref in each.references}
     closed = tuple(route for route in seen.routes if _place(route) not in wanted)
     depth, known = lowest_depth_in_use(closed), seen.routing.status.descent
-    unsaid = {
+    outdated = {
         found.identity
         for route in seen.routes
         if (found := wanted.get(_place(route))) is not None and not _follows(route, found)
     }
-    wrong = tuple(EnsureRoutes(each, at) for each in plans if each.identity in unsaid)
+    wrong = tuple(EnsureRoutes(each, at) for each in plans if each.identity in outdated)
     if wrong or depth == 0:
         if known is not None:
             # The record of an earlier teardown would shorten the wait after this one if the process stopped in between.

@@ -50,6 +50,6 @@ def common_metadata(seen: TrafficRoutingSeen) -> PatchMetadata | None:
 
 
 def _metadata_of(rollout: Rollout) -> PatchMetadata:
-    canary = rollout.spec.strategy.plan
-    patch = canary.patch_pod_template_metadata if canary is not None else None
+    plan = rollout.spec.strategy.plan
+    patch = plan.patch_pod_template_metadata if plan is not None else None
     return patch or PatchMetadata()

@@ -11,13 +11,14 @@ from controller.domain.decision import (
     Refusal,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
-from controller.domain.traffic.plan.abilities import name_of_script, unsayable
+from controller.domain.traffic.plan.abilities import missing_abilities, name_of_script
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
 from controller.domain.trafficrouting.plans import common_metadata
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen
 
 
 def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusal | None:
+    """The first obstacle that a person has to remove; None if the routes can be moved."""
     strategy = seen.routing.spec.strategy
     named = f"TrafficRouting {seen.routing.metadata.key}"
     if not seen.routing.metadata.deleting:
@@ -31,10 +32,14 @@ def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusa
                 "(patchPodTemplateMetadata), and one route cannot lead to both: make them the same"
             )
             return Refusal(reasons.INVALID_TRAFFIC_ROUTING, text, object=named)
-        # Once routes are in use, restoring them and telling the members is more important.
+        # Once routes are in use, restoring them and reporting to the members is more important.
         begins = bool(open_routes) or not seen.routing.status.members
-        if begins and lowest_depth_in_use(seen.routes) is None and (asked := _unsayable(seen)):
-            return asked
+        if (
+            begins
+            and lowest_depth_in_use(seen.routes) is None
+            and (unsupported := _unsupported_step(seen))
+        ):
+            return unsupported
     for route in seen.routes:
         problem = _route_problem(seen, route, needed=bool(open_routes))
         if problem is not None:
@@ -42,23 +47,23 @@ def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusa
     return None
 
 
-def _unsayable(seen: TrafficRoutingSeen) -> Refusal | None:
+def _unsupported_step(seen: TrafficRoutingSeen) -> Refusal | None:
     """A gateway object whose script lacks an ability that the strategy needs: reported before a shared route opens."""
     step = seen.routing.spec.strategy.as_step
     for route in seen.routes:
-        if missing := unsayable(step, route.reference, route.can):
+        if missing := missing_abilities(step, route.reference, route.can):
             return Refusal(
-                reasons.STEP_UNSAYABLE,
+                reasons.UNSUPPORTED_STEP,
                 f"spec.strategy cannot be carried out: {name_of_script(route.reference)} cannot "
                 f"{' or '.join(missing)}; change spec.strategy, or route the traffic by another object",
-                object=f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}",
+                object=route.reference.name_in(seen.routing.metadata.namespace),
             )
     return None
 
 
 def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) -> Refusal | None:
     """A gateway object that cannot be read; a missing object matters only while a shared route is open."""
-    name = f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}"
+    name = route.reference.name_in(seen.routing.metadata.namespace)
     match route.state:
         case RouteAbsent():
             if not needed:

@@ -23,13 +23,13 @@ def _services(seen: TrafficRoutingSeen) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.service for entry in seen.routing.spec.object_ref))
 
 
-def _behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
-    """UIDs of the pods that a Service leads to."""
+def _ready_behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
+    """UIDs of the ready pods behind a Service."""
     parts = (part.ready_pod_uids for part in seen.slices if part.service == service)
     return frozenset[str]().union(*parts)
 
 
-def _named_behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
+def _selected_by(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
     """UIDs of all pods that a Service selects, ready or not."""
     return frozenset(
         endpoint.target_ref.uid
@@ -41,7 +41,8 @@ def _named_behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
 
 
 def leads_to_new(seen: TrafficRoutingSeen, service: str) -> bool:
-    ready = _behind(seen, service)
+    """A ready new pod of a member is behind the Service."""
+    ready = _ready_behind(seen, service)
     return any(has_ready_pod_among(member, ready) for member in seen.members)
 
 
@@ -69,8 +70,8 @@ def empty_sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
             service=service,
             led=_is_led(seen, service) and (weight is None or weight < 100),
             new=leads_to_new(seen, service),
-            stable=bool(_behind(seen, service) - new),
-            joined=bool(_named_behind(seen, service) & new),
+            stable=bool(_ready_behind(seen, service) - new),
+            joined=bool(_selected_by(seen, service) & new),
         )
         for service in _services(seen)
     )
@@ -96,6 +97,7 @@ def _is_led(seen: TrafficRoutingSeen, service: str) -> bool:
 
 
 def has_ready_pod_among(member: MemberSeen, ready: frozenset[str]) -> bool:
+    """A new pod of the member is ready and is one of these."""
     return any(pod.metadata.uid in ready and pod.ready_since is not None for pod in member.new_pods)
 
 

@@ -40,6 +40,7 @@ def next_status(
     settled: bool,
     now: datetime,
 ) -> TrafficRoutingStatus:
+    """The status after this pass. Members stay as they were until the routes are moved (`settled`)."""
     phase = _phase(seen)
     message = problem.message if problem is not None else f"TrafficRouting is {phase}"
     status = structs.replace(
@@ -78,6 +79,7 @@ def _is_waited_for(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> bo
 def with_condition(
     status: TrafficRoutingStatus, problem: Refusal | None, now: datetime
 ) -> TrafficRoutingStatus:
+    """The status with the condition Stalled: True with the problem, or False."""
     value, reason, text = (
         ("False", "", "") if problem is None else ("True", problem.reason, problem.message)
     )
@@ -88,6 +90,7 @@ def with_condition(
 def notes_of(
     before: TrafficRoutingStatus, after: TrafficRoutingStatus, problem: Refusal | None
 ) -> tuple[Note, ...]:
+    """The note about a problem that is new; without a problem, about a new phase."""
     if problem is not None:
         known = any(c.status == "True" and c.message == problem.message for c in before.conditions)
         return () if known else (Note(problem.reason, problem.message, Severity.WARNING),)

@@ -19,6 +19,8 @@ from controller.errors import Right
 
 LEADING = ("get", "patch", "update")
 """The verbs that a script needs on the object of its reference: it reads and changes it."""
+READING = ("get",)
+"""The verb that a script needs on another object that it is shown."""
 MAKING = ("create", "update", "delete")
 """The verbs that a script needs on companion objects."""
 
@@ -27,7 +29,7 @@ class Nobody:
     """No account has any right."""
 
     async def may(self, right: Right) -> bool:
-        """No."""
+        """Answer no about every right."""
         return False
 
 
@@ -43,11 +45,10 @@ class Accounts:
     ) -> Refusal | None:
         """Why its scripts must not change the object, or read the objects `shown`; None if they may."""
         for own in _own_scripts(target):
-            refused = await self._refused(own, LEADING, target.reference, namespace)
-            for other in () if refused else shown:
-                refused = refused or await self._refused(own, ("get",), other, namespace)
-            if refused:
-                return refused
+            needed = [(LEADING, target.reference), *((READING, other) for other in shown)]
+            for verbs, about in needed:
+                if refused := await self._refused(own, verbs, about, namespace):
+                    return refused
         return None
 
     async def may_make(

@@ -28,14 +28,14 @@ from controller.scripts.answer import Executed, Refused
 from controller.scripts.lookup import Script
 
 MAX_REMEMBERED = 10_000
-"""Rollouts whose scripts were tried; beyond it they are tried again."""
+"""The number of Rollouts whose tried scripts are remembered; beyond it all scripts are tried again."""
 
 
 class Tried:
-    """Which scripts gave one answer to one question, for which objects, and which answers passed a dry run; kept for
-    the process, not for a pass.
+    """The scripts that gave the same answer twice to the same input, by object, and the answers that passed a dry run;
+    kept for the process, not for a pass.
 
-    By the Rollout, or TrafficRouting, that the objects follow: it is forgotten with it.
+    They are stored by the Rollout, or TrafficRouting, that the objects follow, and forgotten with it.
     """
 
     def __init__(self) -> None:
@@ -144,11 +144,11 @@ class Answers:
         objects: list[Tree] = []
         asked = zip(question.scripts, question.siblings, strict=True)
         for place, ((reference, script), siblings) in enumerate(asked):
-            left = place in question.left_out
-            if left and not script.header.announces:
+            is_left_out = place in question.left_out
+            if is_left_out and not script.header.announces:
                 continue
-            nothing_goes_there = left or (plan.weight == 0 and not plan.matches)
-            names_only = script.header.announces and nothing_goes_there
+            gets_nothing = is_left_out or (plan.weight == 0 and not plan.matches)
+            names_only = script.header.announces and gets_nothing
             step = announcement(plan) if names_only else plan.for_reference(question.named[place])
             obj = _input(reference, step, content, siblings)
             if isinstance(obj, Violation):

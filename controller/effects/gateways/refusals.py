@@ -7,7 +7,7 @@ namespace and user). Must not decide which events are failures.
 from collections.abc import Sequence
 from typing import assert_never
 
-from controller.domain.availability import NotServed
+from controller.domain import availability, reasons
 from controller.domain.decision import NotYet, OwnScript, Reference, Refusal, RoutePlan
 from controller.domain.traffic.plan.script_input import Cycle
 from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right, WebhookFailed
@@ -22,9 +22,6 @@ OVERLOADED = 10.0
 """Seconds until a script is run again if the machine may have caused its failure."""
 CONFLICT = 0.5
 """Seconds until an object is read again that somebody else wrote at the same time."""
-
-ACCOUNT_FORBIDDEN = "ServiceAccountForbidden"
-"""The reason if the ServiceAccount of a namespace's script lacks a right."""
 
 _WORDS = {
     "SYNTAX_ERROR": "has a syntax error",
@@ -66,7 +63,7 @@ def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
             return forbidden(failure, subject)
         case Invalid():
             return Refusal(
-                "GatewayObjectRejected",
+                reasons.GATEWAY_OBJECT_REJECTED,
                 f"the API server does not accept {subject} as the script wants it: {failure.message}",
                 object=subject,
                 retry_after=UNWATCHED,
@@ -80,7 +77,7 @@ def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
 def forbidden(failure: Forbidden, subject: str) -> Refusal:
     """A right is missing, or an admission plugin refused."""
     return Refusal(
-        "Forbidden",
+        availability.Forbidden.reason,
         unreadable(failure.message, subject),
         object=subject,
         retry_after=UNWATCHED,
@@ -106,7 +103,7 @@ def account_forbidden(own: OwnScript, missing: Sequence[Right], about: Reference
     subject = f"{about.kind} {own.namespace}/{about.name}".rstrip("/")
     where = f"in namespace {first.namespace}" if first.namespace else "in the cluster"
     return Refusal(
-        ACCOUNT_FORBIDDEN,
+        reasons.SERVICE_ACCOUNT_FORBIDDEN,
         f"{subject}: ServiceAccount {own.account_key} may not {' and '.join(verbs)} {kind} {where}, and the script of "
         f"ConfigMap {own.config_map_key} acts with its rights: nothing is written; grant it: "
         f"{grant(own, first, verbs)}",
@@ -138,7 +135,7 @@ def unreadable(message: str, subject: str) -> str:
 def not_found(subject: str) -> Refusal:
     """The object does not exist."""
     return Refusal(
-        "GatewayObjectNotFound",
+        reasons.GATEWAY_OBJECT_NOT_FOUND,
         f"{subject} does not exist: create it, or correct the reference",
         object=subject,
     )
@@ -147,7 +144,7 @@ def not_found(subject: str) -> Refusal:
 def kind_not_served(reference: Reference, subject: str) -> Refusal:
     """The cluster does not know the kind."""
     return Refusal(
-        NotServed.reason,
+        availability.NotServed.reason,
         f"{subject}: the cluster does not serve {reference.kind} in {reference.api_version}; install its CRD, or "
         "correct apiVersion and kind of the reference",
         object=subject,
@@ -158,7 +155,7 @@ def kind_not_served(reference: Reference, subject: str) -> Refusal:
 def cluster_scoped(reference: Reference, subject: str) -> Refusal:
     """The kind is cluster-scoped, so a namespace must not change it."""
     return Refusal(
-        "ClusterScopedKind",
+        reasons.CLUSTER_SCOPED_KIND,
         f"{subject} cannot be referred to: {reference.kind} is cluster-scoped, and a Rollout leads traffic by objects "
         "of its own namespace only; an administrator may allow such kinds by the controller's flag "
         "--allow-cluster-scoped-gateways",
@@ -169,7 +166,7 @@ def cluster_scoped(reference: Reference, subject: str) -> Refusal:
 def nothing_to_route(plan: RoutePlan) -> Refusal:
     """A step that routes has neither a share nor matches."""
     return Refusal(
-        "TrafficUnreadable",
+        reasons.TRAFFIC_UNREADABLE,
         "the step's traffic is no percentage from 0% to 100%, and it has no matches; nothing is changed",
         object=f"Rollout {plan.namespace}/{plan.rollout}",
     )
@@ -177,18 +174,18 @@ def nothing_to_route(plan: RoutePlan) -> Refusal:
 
 def not_dividable(message: str, subject: str) -> Refusal:
     """No part of the object routes to the stable Service."""
-    return Refusal("NothingToDivide", f"{subject}: {message}", object=subject)
+    return Refusal(reasons.NOTHING_TO_DIVIDE, f"{subject}: {message}", object=subject)
 
 
 def too_large(message: str, subject: str) -> Refusal:
     """The object has no room for our copy of it."""
-    return Refusal("GatewayObjectTooLarge", f"{subject}: {message}", object=subject)
+    return Refusal(reasons.GATEWAY_OBJECT_TOO_LARGE, f"{subject}: {message}", object=subject)
 
 
 def named_twice(name: str, subject: str) -> Refusal:
     """Two Services behind one object whose copies would have the same name."""
     return Refusal(
-        "SiblingNamedTwice",
+        reasons.SIBLING_NAMED_TWICE,
         f"{subject}: two entries of trafficRoutings want a {name} beside it; give each Service an object of its own",
         object=subject,
     )
@@ -197,7 +194,7 @@ def named_twice(name: str, subject: str) -> Refusal:
 def somebody_elses(name: str, subject: str) -> Refusal:
     """An object of the needed name was not made for this Rollout."""
     return Refusal(
-        "ObjectNotOurs",
+        reasons.OBJECT_NOT_OURS,
         f"{name} exists and was not made for this Rollout, so it is not written: delete or rename it, or name another "
         f"object than {subject} in trafficRoutings",
         object=name,
@@ -206,13 +203,13 @@ def somebody_elses(name: str, subject: str) -> Refusal:
 
 def script_missing(missing: MissingScript, subject: str) -> Refusal:
     """No script for the kind."""
-    return Refusal("ScriptNotFound", f"{subject}: {missing.reason}", object=subject)
+    return Refusal(reasons.SCRIPT_NOT_FOUND, f"{subject}: {missing.reason}", object=subject)
 
 
 def script_cycle(cycle: Cycle) -> Refusal:
     """Headers that contradict each other."""
     return Refusal(
-        "ScriptOrder",
+        reasons.SCRIPT_ORDER,
         f"the scripts' headers cannot be put in order: {cycle}; correct an @after line",
         script=str(cycle.kinds[0]),
     )
@@ -224,7 +221,7 @@ def script_failed(failed: Refused, script: Script, subject: str) -> Refusal:
     where = f" in line {failed.line}" if failed.line else ""
     at = f" at {failed.json_path}" if failed.json_path else ""
     return Refusal(
-        "ScriptFailed",
+        reasons.SCRIPT_FAILED,
         f"{subject}: script {script.name} {what}{where}{at}: {failed.plain_message}",
         object=subject,
         script=script.name,
@@ -236,7 +233,7 @@ def script_failed(failed: Refused, script: Script, subject: str) -> Refusal:
 def answer_refused(message: str, script: Script, subject: str) -> Refusal:
     """The script finished, and its answer is not written."""
     return Refusal(
-        "ScriptAnswerRefused",
+        reasons.SCRIPT_ANSWER_REFUSED,
         f"{subject}: script {script.name}: {message}",
         object=subject,
         script=script.name,
@@ -246,7 +243,7 @@ def answer_refused(message: str, script: Script, subject: str) -> Refusal:
 def not_deterministic(script: Script, subject: str) -> Refusal:
     """The script gave two answers to the same input."""
     return Refusal(
-        "ScriptNotDeterministic",
+        reasons.SCRIPT_NOT_DETERMINISTIC,
         f"{subject}: script {script.name} gave two different answers for the same input; a script may depend on obj "
         "only",
         object=subject,
@@ -257,7 +254,7 @@ def not_deterministic(script: Script, subject: str) -> Refusal:
 def worker_unavailable(problem: Exception, script: Script, subject: str) -> Refusal:
     """No worker runs scripts now."""
     return Refusal(
-        "WorkerUnavailable",
+        reasons.WORKER_UNAVAILABLE,
         f"{subject}: script {script.name} could not be run: {problem}; no gateway object is touched meanwhile",
         object=subject,
         script=script.name,
@@ -268,7 +265,7 @@ def worker_unavailable(problem: Exception, script: Script, subject: str) -> Refu
 def change_not_kept(subject: str) -> Refusal:
     """The API server accepted the write and dropped its content."""
     return Refusal(
-        "ChangeNotKept",
+        reasons.CHANGE_NOT_KEPT,
         f"the API server accepted the change of {subject} but kept nothing of it; the script writes fields that this "
         "version of the kind does not have",
         object=subject,

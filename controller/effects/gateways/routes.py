@@ -11,7 +11,7 @@ owner's) the record is written once more with the stored form; otherwise the dif
 for ever.
 
 `restore` needs no script, no workload and no Service: the order comes from the records. It stops when an object cannot
-be restored, because that object may still name deeper ones. It does not decide the waits in between.
+be restored, because that object may still name deeper ones. The caller decides the waits in between.
 Invariant: every write carries the resource version that was checked; a conflict means that nothing was written.
 """
 
@@ -22,6 +22,7 @@ import msgspec
 
 from controller.api import names
 from controller.api.meta import Key
+from controller.domain import reasons
 from controller.domain.decision import (
     Done,
     NotYet,
@@ -159,7 +160,7 @@ class GatewayRoutes:
         if not wanted:
             return Done()
         outcome = await self._lead(
-            msgspec.structs.replace(plan, references=wanted), among=plan.references
+            msgspec.structs.replace(plan, references=wanted), all_references=plan.references
         )
         # A script that fails reports it when it runs for the step itself, and never keeps an object from being
         # restored.
@@ -174,10 +175,10 @@ class GatewayRoutes:
         plan: RoutePlan,
         at: datetime | None = None,
         *,
-        among: tuple[Reference, ...] = (),
+        all_references: tuple[Reference, ...] = (),
     ) -> Outcome:
-        """The plan's references follow it; `among` are all references if the plan is about some of them only."""
-        foreseen = await self._foresee(plan, among or plan.references)
+        """The plan's references follow it; `all_references` are given if the plan is about some of them only."""
+        foreseen = await self._foresee(plan, all_references or plan.references)
         if isinstance(foreseen, Refusal):
             return foreseen
         if not foreseen.changes:
@@ -211,7 +212,9 @@ class GatewayRoutes:
         absent = self._companions.absent(change.objects, present, plan, reference)
         return Rehearsed(change.target, change.desired, body, absent)
 
-    async def _foresee(self, plan: RoutePlan, among: tuple[Reference, ...]) -> _Foreseen | Refusal:
+    async def _foresee(
+        self, plan: RoutePlan, all_references: tuple[Reference, ...]
+    ) -> _Foreseen | Refusal:
         """The objects to write; a refusal if a problem is known."""
         if plan.weight is None and not plan.matches:
             return refusals.nothing_to_route(plan)
@@ -226,7 +229,7 @@ class GatewayRoutes:
         ]
         if all(follow):
             return _Foreseen([], companions)
-        scripted = self._scripted(targets, among)
+        scripted = self._scripted(targets, all_references)
         if isinstance(scripted, Refusal):
             return scripted
         changes = await self._changes(scripted, object_states, follow, plan)
@@ -254,7 +257,7 @@ class GatewayRoutes:
         return found
 
     def _scripted(
-        self, targets: tuple[Target, ...], among: tuple[Reference, ...]
+        self, targets: tuple[Target, ...], all_references: tuple[Reference, ...]
     ) -> list[_Scripted] | Refusal:
         """Every target's scripts and its depth among all references; a refusal if one has no script."""
         found: list[_Scripted] = []
@@ -267,7 +270,7 @@ class GatewayRoutes:
                 scripts.append(script)
             headers = tuple(script.header for script in scripts)
             found.append(_Scripted(target, tuple(scripts), headers))
-        depths = self._depths(among)
+        depths = self._depths(all_references)
         if isinstance(depths, Cycle):
             return refusals.script_cycle(depths)
         return [
@@ -419,7 +422,7 @@ class GatewayRoutes:
         """First the original content, then our marks: while the marks are there, an interrupted restore is repeated."""
         stored = await self._with_original(target, namespace, object_state)
         match stored:
-            case Refusal(reason="GatewayObjectNotFound"):
+            case Refusal(reason=reasons.GATEWAY_OBJECT_NOT_FOUND):
                 return Done()
             case Refusal() | NotYet():
                 return stored

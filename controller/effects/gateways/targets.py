@@ -7,7 +7,7 @@ references' scripts run on it one after the other. Invariant: nothing is written
 import msgspec
 
 from controller.domain.decision import Reference, Refusal
-from controller.domain.traffic.drift.object_state import ObjectState, name_of, read_object_state
+from controller.domain.traffic.drift.object_state import ObjectState, read_object_state
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import GatewayObjects, Scope
 from controller.errors import Forbidden, NotFound
@@ -30,7 +30,7 @@ def targets_of(references: tuple[Reference, ...], namespace: str) -> tuple[Targe
     named: dict[tuple[str, str, str], list[Reference]] = {}
     for reference in references:
         named.setdefault((reference.group, reference.kind, reference.name), []).append(reference)
-    return tuple(Target(tuple(found), name_of(found[0], namespace)) for found in named.values())
+    return tuple(Target(tuple(found), found[0].name_in(namespace)) for found in named.values())
 
 
 class Look:

@@ -6,7 +6,7 @@
 ---What a step asks for; made by `steps.of`.
 ---@class moonshift.Step
 ---@field obj moonshift.Obj
----@field kind string what messages call the object
+---@field kind string the name of the object in messages
 ---@field spec table<string, any> `obj.data.spec`
 ---@field stable string the stable Service
 ---@field canary string the new version's Service
@@ -15,9 +15,9 @@
 ---@field modifier? moonshift.HeaderModifier
 ---@field weight number share of the new version, -1 at a step without traffic
 ---@field matches moonshift.Match[] empty where there are none
----@field found boolean a rule points at the stable Service
----@field done boolean the step could be carried out on one
----@field seen any[] what `routes.first_time` was asked about
+---@field found boolean a rule leads to the stable Service
+---@field done boolean the step could be carried out on such a rule
+---@field seen any[] the values that `routes.first_time` has seen
 
 ---How a kind names a Service; see `backends.of`.
 ---@class moonshift.BackendDescription
@@ -40,7 +40,7 @@
 ---@class moonshift.Backends
 ---@field is_stable fun(entry: table): any whether an entry leads to the stable Service
 ---@field canary fun(entry: table): table a copy that leads to the new version
----@field address fun(entry: table): any the same for entries that lead to the same
+---@field address fun(entry: table): any a value that is equal for two entries that lead to the same backend
 ---@field change_headers fun(entry?: table, modifier?: moonshift.HeaderModifier)
 ---@field without_weight? number|fun(entries: table[]): number
 ---@field most? number
@@ -59,10 +59,10 @@
 
 ---How `routes.copies` narrows a copy of a rule.
 ---@class moonshift.CopyWays
----@field match_of fun(rule: table): table the part that has the conditions; made where it is not there
+---@field match_of fun(rule: table): table the part that has the conditions; the function makes the part if it is missing
 ---@field set_path fun(match: table, path: table, rule: table)
----@field add fun(match: table, condition: moonshift.Condition): boolean false where it can never hold
----@field told_apart_by? fun(rule: table, source: table): any what must not come twice; the match where nothing is given
+---@field add fun(match: table, condition: moonshift.Condition): boolean false if the conditions can never hold together
+---@field told_apart_by? fun(rule: table, source: table): any the value that distinguishes two copies: the second copy with an equal value is left out; the match if the function is left out
 ---@field finish? fun(rule: table, number: integer, before: integer) lets the copy lead to the new version
 
 ---A kind for `routes.carry_out`.
@@ -76,10 +76,10 @@
 ---@class moonshift.Precedence
 ---@field path_of fun(match: table): {type: string, value: string}
 ---@field with_path fun(match: table, path: table): table the match with another path
----@field rank fun(match: table): (number|string)[] what decides, in this order; the higher number, the first text
----@field size fun(match: table): number how many conditions there are beside the path
----@field joined fun(known: moonshift.KnownMatch, made: moonshift.KnownMatch): table? both at once; nil where that never holds
----@field unordered? boolean of two that are even, either may win; else the first rule does
+---@field rank fun(match: table): (number|string)[] the values that decide, in this order: the higher number wins, or the text that is first in the alphabet
+---@field size fun(match: table): number the number of conditions in addition to the path
+---@field joined fun(known: moonshift.KnownMatch, made: moonshift.KnownMatch): table? the conditions of both matches; nil if they can never hold together
+---@field unordered? boolean true if either of two equal ranks may win; otherwise the first rule wins
 ---@field is_ours? fun(rule: table): boolean
 ---@field matches_of? fun(rule: table): table[]
 ---@field replaces_prefix? fun(rule: table): boolean
@@ -91,7 +91,7 @@
 ---@field match table
 ---@field ours boolean
 ---@field replaces? boolean
----@field path? table the step's own
+---@field path? table the step's path
 
 ---How a kind names the Service of an entry in its lists of backends.
 ---For scripts with the line `--@use backends`.
@@ -187,8 +187,8 @@ named_backends = {}
 ---@param step moonshift.Step
 ---@param declared table[]?
 ---@param fields {service: string, port: string, noun: string, only?: fun(backend: table): boolean} where a backend has its
----  Service and its port, what messages call it, and whether it is one of a Service at all
----@return table<string, string> twins names of the stable Service's backends, each with that of the new version's
+---  Service and its port, its name in messages, and whether it leads to a Service at all
+---@return table<string, string> twins names of the stable Service's backends: for each, the new version's backend
 ---@return table[] complete the declared backends with the copies
 function named_backends.with_copies(step, declared, fields) end
 
@@ -260,15 +260,15 @@ shares = {}
 ---Whole numbers with the sum `total`, as close to the given parts as possible.
 ---@param parts number[] shares of 1
 ---@param total number
----@param least? number what a part that is more than nothing has at least; 1 where nothing is given, and the total is enough
+---@param least? number the least number for a part above 0, else 1; always 0 if `total` is below the number of parts
 ---@return number[]
 function shares.largest_remainder(parts, total, least) end
 
 ---The factor for the weights of a list, so that they can express the step's share. `params.scale` has precedence.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
----@param total number what the stable Service and the new version have together
----@param sum number what all have together
+---@param total number the weights of the stable Service and the new version together
+---@param sum number the weights of all entries together
 ---@return number
 function shares.scale_for(step, services, total, sum) end
 
@@ -305,8 +305,8 @@ steps = {}
 ---A step, in the form that the other modules need. An error if both versions share one Service, unless the kind can
 ---distinguish them.
 ---@param obj moonshift.Obj
----@param kind? string what messages call the object; its kind where nothing is given
----@param one_service? boolean the kind can tell the versions of one Service apart
+---@param kind? string the name of the object in messages; its kind if it is left out
+---@param one_service? boolean the kind can distinguish the versions of one Service
 ---@return moonshift.Step
 function steps.of(obj, kind, one_service) end
 
@@ -394,7 +394,7 @@ function weights.has_stable(services, entries) end
 ---share. If there are several entries, each has the weight of the stable Service's entry.
 ---@param services moonshift.Backends
 ---@param entries table[]
----@param alone? number the weight of an entry that is the only one; none where nothing is given
+---@param alone? number the weight of an entry that is the only one; if it is left out, such an entry has no weight
 ---@return table[]
 function weights.canary_entries(services, entries, alone) end
 
@@ -527,7 +527,7 @@ function ingresses.clear_canary(annotations, prefix) end
 
 ---Annotations of a canary Ingress in the form of ingress-nginx, with the step's share.
 ---@param obj moonshift.IngressObj
----@param kind string what messages call the Ingress
+---@param kind string the name of the Ingress in messages
 ---@param prefix string
 ---@param headers? boolean the class can change headers
 ---@return table<string, string>
@@ -587,7 +587,7 @@ function istio.match_of(alternative) end
 ---A rule's own match entries, each with the step's conditions in addition; an entry that could never match is left out.
 ---A path of the step replaces the rule's own.
 ---@param source table[]?
----@param wanted table what `match_of` gave
+---@param wanted table the result of `match_of`
 ---@return table[]
 function istio.combined(source, wanted) end
 

@@ -1,6 +1,6 @@
 ---@meta obj
 
--- What scripts find besides Lua 5.1, for the Lua language server (EmmyLua annotations).
+-- The globals of a script in addition to those of Lua 5.1, for the Lua language server (EmmyLua annotations).
 -- An editor that opens this repository reads it through .luarc.json; for scripts that live elsewhere, copy this file
 -- and put its folder into `workspace.library` of your own .luarc.json. The contract is described in docs/scripts.md.
 
@@ -20,7 +20,7 @@
 ---@field type? "Exact"|"PathPrefix"|"RegularExpression"
 ---@field value? string
 
----One alternative: all that it names must hold.
+---One alternative: a request must meet every condition in it.
 ---@class moonshift.Match
 ---@field path? moonshift.PathMatch
 ---@field headers? moonshift.ValueMatch[]
@@ -52,7 +52,7 @@
 ---@field labels? table<string, string>
 ---@field annotations? table<string, string>
 
----What a script is given: the global `obj`.
+---The input of a script: the global `obj`.
 ---@class moonshift.Obj
 ---@field data moonshift.Data change it and return it
 ---@field canaryWeight number 0 to 100, may have a fraction; -1 where the step has no traffic
@@ -61,19 +61,19 @@
 ---@field stableService string
 ---@field matches? moonshift.Match[] nil where the step has none: ipairs(obj.matches or {})
 ---@field requestHeaderModifier? moonshift.HeaderModifier
----@field announce? boolean true where the canary Service is to be named with no share (--@announce)
----@field patchPodMetadata moonshift.PodMetadata what new pods get besides the template's
----@field object moonshift.Object which object this is
+---@field announce? boolean true if the object must name the canary Service without a share (--@announce)
+---@field patchPodMetadata moonshift.PodMetadata labels and annotations that new pods get in addition to the template's
+---@field object moonshift.Object the name and kind of this object
 ---@field params table<string, any> parameters of the reference
 ---@field siblings moonshift.Sibling[] kinds that the header asks for with --@siblings
 
----What a script of an Ingress class is given besides what others are; it returns the annotations of the canary Ingress,
+---The additional fields that a script of an Ingress class gets; it returns the annotations of the canary Ingress,
 ---or `{objects = …}` with copies of `canaryIngress`, or `data` to change the owner's Ingress in place.
 ---Write `---@type moonshift.IngressObj` and `local obj = obj` at the top of such a script.
 ---@class moonshift.IngressObj
----@field annotations? table<string, string> those the canary Ingress is copied with; nil where there are none
+---@field annotations? table<string, string> the annotations of the canary Ingress's copy; nil if it has none
 ---@field weight string "0" to "100"; "-1" where the step has no traffic
----@field canaryIngress table the copy of the Ingress that is made where the answer is annotations
+---@field canaryIngress table the copy of the Ingress that is created if the answer is annotations
 ---@field data moonshift.Data
 ---@field canaryWeight number
 ---@field stableWeight number
@@ -90,16 +90,16 @@
 obj = nil
 
 ---@class jsonlib
----@field null userdata a null that is written, where nil would leave the key out
+---@field null userdata a null in the JSON text; a nil leaves the key out
 json = {}
 
----A value as JSON text; nil and a message where it has no JSON form.
+---A value as JSON text; nil and a message if it has no JSON form.
 ---@param value any
 ---@return string? text
 ---@return string? problem
 function json.encode(value) end
 
----The value of a JSON text; nil and a message where it is none.
+---The value of a JSON text; nil and a message if the text is not JSON.
 ---@param text string
 ---@return any value
 ---@return string? problem

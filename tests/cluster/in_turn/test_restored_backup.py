@@ -83,6 +83,6 @@ async def test_a_release_goes_on_from_the_state_in_the_backup(alone: Product) ->
         assert names.IN_PROGRESSING not in workload["metadata"]["annotations"]
 
 
-def test_the_document_says_who_is_started_again() -> None:
+def test_the_document_names_the_controllers_to_restart() -> None:
     section = DOCUMENT.read_text().partition("## Back up and restore\n")[2].partition("\n## ")[0]
     assert "kubectl -n kruise-rollout rollout restart deployment" in section

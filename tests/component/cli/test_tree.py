@@ -217,7 +217,9 @@ def stateful_world() -> dict[str, list[dict[str, Any]]]:
     return {STATEFUL_SETS: [workload], REVISIONS: revisions, f"{CORE}/pods": pods}
 
 
-async def test_the_pods_of_a_set_are_told_apart_by_its_controller_revisions(tmp_path: Path) -> None:
+async def test_the_pods_of_a_set_are_distinguished_by_its_controller_revisions(
+    tmp_path: Path,
+) -> None:
     async with cluster(tmp_path, of_a_stateful_set()) as api:
         api.collections |= stateful_world()
         kinds = {"resources": [{"name": "statefulsets", "kind": "StatefulSet"}]}

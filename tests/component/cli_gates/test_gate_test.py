@@ -85,7 +85,7 @@ async def test_a_good_gate_shows_query_value_reason_and_series(tmp_path: Path) -
         (float("inf"), 3, "Bad  inf is above 0.01"),
     ],
 )
-async def test_the_exit_code_says_what_the_value_says(
+async def test_the_exit_code_agrees_with_the_value(
     tmp_path: Path, value: Value, code: int, text: str
 ) -> None:
     file = written(tmp_path, gate(metric()))

@@ -20,7 +20,7 @@ def comparable(output: str) -> str:
     return MEASURED.sub("N", output.strip())
 
 
-def test_every_command_prints_what_the_page_says(
+def test_every_command_prints_the_text_on_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = DOCS.read_text()

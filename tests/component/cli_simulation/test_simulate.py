@@ -96,7 +96,7 @@ def report(result: Result) -> Any:
     return json.loads(result.output)
 
 
-def test_each_step_tells_pods_services_and_routes_and_the_end_gives_all_back(
+def test_each_step_shows_pods_services_and_routes_and_the_end_restores_all(
     tmp_path: Path,
 ) -> None:
     found = report(simulate(tmp_path, rollout(), workload(), SERVICE, ROUTE, form="json"))

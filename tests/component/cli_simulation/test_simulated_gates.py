@@ -68,7 +68,9 @@ def test_the_values_of_the_stable_revision_are_compared_with(tmp_path: Path) -> 
     assert "the ratio 3 is above 2" in worse.output
 
 
-def test_without_values_the_simulation_says_where_the_release_would_wait(tmp_path: Path) -> None:
+def test_without_values_the_simulation_names_the_step_at_which_the_release_would_wait(
+    tmp_path: Path,
+) -> None:
     result = simulate(tmp_path, rollout(*steps()))
     assert result.exit_code == 1
     assert "stops: step 1 waits for data: errors (" in result.output

@@ -7,7 +7,7 @@ import pytest
 
 from controller.api.meta import Key
 from controller.domain.decision import Done, FindCauseOfMissingPods, Refusal
-from controller.effects.missing_pods import LOOK_AGAIN, why_not_made
+from controller.effects.missing_pods import LOOK_AGAIN, cause_of_missing_pods
 from controller.errors import Forbidden
 from controller.kube.resources import Resource
 
@@ -52,7 +52,7 @@ async def test_the_last_message_is_reported_with_the_time_it_was_first_written()
         ),
         event("Unhealthy", "another matter", lastTimestamp="2026-03-01T13:00:00Z"),
     )
-    outcome = await why_not_made(events, ASKED)
+    outcome = await cause_of_missing_pods(events, ASKED)
     assert outcome == Refusal(
         "FailedCreate",
         "step(1): of 2 new pods 0 made, 0 ready; create Pod web-1 failed: exceeded quota "
@@ -64,7 +64,7 @@ async def test_the_last_message_is_reported_with_the_time_it_was_first_written()
 
 
 async def test_an_event_of_the_new_kind_is_read_too() -> None:
-    outcome = await why_not_made(
+    outcome = await cause_of_missing_pods(
         Events(event("FailedCreate", "no", eventTime="2026-03-01T11:00:00Z")), ASKED
     )
     assert isinstance(outcome, Refusal)
@@ -75,4 +75,4 @@ async def test_an_event_of_the_new_kind_is_read_too() -> None:
     "events", [Events(), Events(event("Unhealthy", "x")), Events(forbidden=True)]
 )
 async def test_missing_events_and_rights_delay_nothing(events: Events) -> None:
-    assert await why_not_made(events, ASKED) == Done()
+    assert await cause_of_missing_pods(events, ASKED) == Done()

@@ -92,7 +92,7 @@ async def test_nothing_of_a_service_is_ours_once_the_pin_is_off(operation: str) 
     assert api.one(SERVICES, "web")["spec"]["selector"] == {"app": "web"}
 
 
-async def test_a_service_keeps_its_mark_until_nothing_of_it_is_ours() -> None:
+async def test_a_service_keeps_its_mark_until_no_part_of_the_service_is_ours() -> None:
     api = service({"manager": "owner", "operation": "Apply"})
     await services.pin(Writes(api, LedgerDouble()), PIN)
     api.down = True

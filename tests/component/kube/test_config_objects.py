@@ -43,7 +43,7 @@ class Scene:
         self.changed: list[tuple[ConfigKind, str, str]] = []
         self.ready = asyncio.Event()
 
-    def tell(self, kind: ConfigKind, found: ConfigObject) -> None:
+    def note(self, kind: ConfigKind, found: ConfigObject) -> None:
         self.changed.append((kind, found.metadata.name, found.digest))
 
 
@@ -57,7 +57,7 @@ async def watching(
             client,
             kinds,
             namespace=None,
-            changed=scene.tell,
+            changed=scene.note,
             ready=scene.ready.set,
             follow=lambda name, store: lambda: None,
             random=Random(1),

@@ -24,7 +24,7 @@ HELD = {
 
 
 @virtual_time
-async def test_a_lease_is_read_as_it_is_and_absence_is_none() -> None:
+async def test_a_lease_is_read_unchanged_and_a_missing_lease_is_none() -> None:
     server = FaultyServer(others=[answering(200, HELD), answering(404, status(404, "NotFound"))])
     async with server.running(), connected(server) as client:
         store = KubeLeaseStore(client, "ns", "l")

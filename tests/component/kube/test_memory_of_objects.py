@@ -150,7 +150,7 @@ def same(view: Any) -> Any:
     ],
     ids=["Pod", "ReplicaSet", "Deployment", "EndpointSlice"],
 )
-def test_an_object_in_a_cache_needs_no_more_bytes_than_it_did(
+def test_an_object_in_a_cache_needs_at_most_the_recorded_number_of_bytes(
     view_type: type[HasMetadata],
     made: Callable[[int], Json],
     kept: Callable[[Any], Any],

@@ -176,7 +176,7 @@ async def test_leaving_a_stream_hangs_up() -> None:
             await left.wait()
 
 
-async def test_lines_are_told_apart_wherever_the_chunks_end() -> None:
+async def test_lines_are_separated_wherever_the_chunks_end() -> None:
     async def lines(request: Request, reply: Reply) -> None:
         await reply.begin_stream()
         await reply.send(b'{"a":')
@@ -190,7 +190,7 @@ async def test_lines_are_told_apart_wherever_the_chunks_end() -> None:
         assert [line async for line in answer.aiter_lines()] == ['{"a":1}', "{}", "rest"]
 
 
-def test_asyncio_takes_the_size_of_its_buffer_from_where_we_set_it(
+def test_asyncio_takes_the_size_of_its_buffer_from_our_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(SSLProtocol, "max_size", SSLProtocol.max_size)

@@ -24,8 +24,8 @@ from controller.effects.apply import Pass
 from controller.errors import ApiError, Right
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS, SERVICES, Resource
+from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.rollout import Decide, Effects, RolloutReconciler
-from controller.reconcilers.telling import Telling
 from controller.runtime.worker import Result
 from tests.component.effects.api_double import ApiDouble, Object
 from tests.unit.builders import KEY
@@ -80,7 +80,7 @@ class Passes:
             events=self,
             ledger=self.ledger,
             clock=self,
-            telling=Telling(lambda rollout, note: self._record_event(note), self),
+            reporting=Reporting(lambda rollout, note: self._record_event(note), self),
             random=Random(1),
             rights=self,
             measures=self,

@@ -13,8 +13,8 @@ from controller.domain.rollout.status import condition
 from controller.errors import Right
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import CONFIG_MAPS, DEPLOYMENTS, ROLLOUTS, Resource
+from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.rollout import RolloutReconciler
-from controller.reconcilers.telling import Telling
 from tests.component.effects.api_double import ApiDouble, Object
 from tests.unit.builders import KEY, workload_of
 from tests.unit.domain.rollout.tracking import CONFIG_MAP, reading, says, tracking
@@ -91,7 +91,7 @@ async def test_a_rollback_goes_on_where_content_may_not_be_restored() -> None:
     api.forbidden.add(("patch", "configmaps"))
     silent = Silent()
 
-    def tell(rollout: Rollout, note: Note) -> None:
+    def report(rollout: Rollout, note: Note) -> None:
         noted.append((note.reason, note.message))
 
     reconciler = RolloutReconciler(
@@ -103,7 +103,7 @@ async def test_a_rollback_goes_on_where_content_may_not_be_restored() -> None:
         events=silent,  # type: ignore[arg-type] # not asked
         ledger=WriteLedger(),
         clock=Clock(world),
-        telling=Telling(tell, silent),  # type: ignore[arg-type] # answers everything
+        reporting=Reporting(report, silent),  # type: ignore[arg-type] # answers everything
         random=Random(1),
         rights=silent,
         measures=silent,  # type: ignore[arg-type] # not asked

@@ -15,7 +15,7 @@ from tests.component.runtime.virtual_time import VirtualClock, virtual_time
 
 
 @virtual_time
-async def test_a_status_that_a_policy_refuses_is_told_and_written_again_within_ten_seconds() -> (
+async def test_a_status_that_a_policy_refuses_is_reported_and_written_again_within_ten_seconds() -> (
     None
 ):
     caches, remembered, clock, api = Caches(), Remembered(), VirtualClock(), StatusRefusing()

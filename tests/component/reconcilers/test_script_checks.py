@@ -58,12 +58,12 @@ class World:
             Key(NAMESPACE, NAME),
             validator=self.compiler,
             shadows=ScriptLibrary({"networking.istio.io/VirtualService/trafficRouting.lua": b""}),
-            tell=self.tell,
+            report=self.report,
             metrics=self,
             retry=0.01,
         )
 
-    def tell(
+    def report(
         self, metadata: ObjectMeta, type: Literal["Normal", "Warning"], reason: str, message: str
     ) -> None:
         assert metadata.name == NAME
@@ -253,7 +253,7 @@ async def test_the_real_worker_names_the_line(tmp_path_factory: pytest.TempPathF
             Key(NAMESPACE, NAME),
             validator=client,
             shadows=ScriptLibrary({}),
-            tell=world.tell,
+            report=world.report,
         )
         world.put({KEY: "local a = 1\nretrun a"})
         assert await checks.check()

@@ -58,7 +58,7 @@ class Scene:
     async def stands(self, kind: Resource, availability: Availability) -> bool:
         """Set this state; return whether passes may begin."""
         self.caches[kind].availability = availability
-        self.sources.tell()
+        self.sources.availability_changed()
         for _ in range(3):
             await asyncio.sleep(0)
         return self.settling.done()

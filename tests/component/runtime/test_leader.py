@@ -348,7 +348,9 @@ class LateAnswer(MemoryLease):
 
 
 @virtual_time
-async def test_a_renewal_whose_answer_was_lost_does_not_count_from_when_it_is_recognised() -> None:
+async def test_a_renewal_whose_answer_was_lost_does_not_count_from_the_time_of_its_recognition() -> (
+    None
+):
     """Others count from the write; a fence that was opened from the later look would be open when they lead."""
     lease = LateAnswer()
     first = Candidate(lease, "a")
@@ -381,7 +383,7 @@ class SlowAnswer(MemoryLease):
 
 
 @virtual_time
-async def test_a_renewal_counts_from_when_it_was_sent() -> None:
+async def test_a_renewal_counts_from_the_time_at_which_it_was_sent() -> None:
     """Others count from the write, which may be as old as the request."""
     lease = SlowAnswer()
     first = Candidate(lease, "a")

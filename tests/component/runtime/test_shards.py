@@ -73,7 +73,7 @@ class Process:
             self.own, self.common, name, name="lease", clock=self.clock, random=Random(name),
             seconds=lambda: self.clock.monotonic() + self._later,
         )  # fmt: skip
-        self.shards.tell(lambda _: None, _at_once)
+        self.shards.on_changes(lambda _: None, _at_once)
         self.task = asyncio.create_task(self.shards.run(_forever))
 
     def writes(self, namespace: str) -> bool:
@@ -252,7 +252,7 @@ async def test_a_shard_is_handed_over_after_its_passes_have_ended() -> None:
         await asyncio.sleep(3)
         over.append(of(NAMESPACES[0]))
 
-    shards.tell(lambda _: None, last_pass_ends)
+    shards.on_changes(lambda _: None, last_pass_ends)
     serving = asyncio.create_task(shards._serve(0))
     await asyncio.sleep(0)
     assert shards.holds(NAMESPACES[0])

@@ -51,7 +51,7 @@ def test_traffic_that_nothing_leads_is_reported(obj: JsonObject, field: str) -> 
         ),
     ],
 )
-def test_a_weight_alone_says_how_many_pods_there_are(obj: JsonObject) -> None:
+def test_a_weight_alone_also_gives_the_number_of_pods(obj: JsonObject) -> None:
     assert not [item for item in warnings(obj) if LEADS in item]
 
 

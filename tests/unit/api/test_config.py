@@ -29,7 +29,7 @@ def test_no_byte_of_the_content_is_kept() -> None:
     assert found.metadata.labels == {ROLLOUT_UID: "u1"}
 
 
-def test_the_digest_tells_contents_apart_and_nothing_else() -> None:
+def test_the_digest_distinguishes_contents_and_nothing_else() -> None:
     one = read(data={"a": "1", "b": "2"})
     assert one.digest == read(data={"b": "2", "a": "1"}, immutable=True).digest
     assert one.digest != read(data={"a": "1", "b": "3"}).digest

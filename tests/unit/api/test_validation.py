@@ -228,7 +228,7 @@ def test_warnings_name_changes_without_effect() -> None:
         disableGenerateCanaryService=True,
         trafficRoutings=[{"service": "s", "ingress": {"name": "i"}}],
     )
-    assert "Ingress cannot tell revisions apart" in warnings(beta(shared))[0]
+    assert "Ingress cannot distinguish revisions" in warnings(beta(shared))[0]
     assert warnings(beta({"blueGreen": {"steps": []}})) == ()
     (idle,) = warnings(beta(canary({"replicas": 1}, {"replicas": 2}, {"replicas": 2})))
     assert idle.startswith("step 3 adds no pod")

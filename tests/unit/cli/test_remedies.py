@@ -133,7 +133,7 @@ def test_the_first_command_is_about_the_obstacle(reason: str, message: str, firs
         ("", "kubectl edit configmap kruise-rollout-configuration -n kruise-rollout"),
     ],
 )
-def test_a_script_is_put_where_it_is_looked_for(there: str, first: str) -> None:
+def test_a_script_is_stored_in_the_place_where_the_lookup_finds_it(there: str, first: str) -> None:
     where = (
         "key lua.traffic.routing.Lane.lanes.example.dev of ConfigMap kruise-rollout-configuration"
     )

@@ -71,7 +71,7 @@ def test_data_without_them_is_left_readable() -> None:
     assert "naïve ✓" in as_data(version.Versions("naïve ✓", "", ""), "yaml")
 
 
-def test_a_string_of_lua_says_them_by_number() -> None:
+def test_a_string_of_lua_writes_control_characters_by_number() -> None:
     assert lua_string("a\x1b\u202e\x9bé") == '"a\\027\\226\\128\\174\\194\\155é"'
 
 

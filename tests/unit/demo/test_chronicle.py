@@ -113,7 +113,7 @@ def test_a_route_of_weight_zero_needs_nobody() -> None:
     weights[0]["route"].append({**WEIGHTED_HTTP[0]["route"][1], "weight": 0})
     steps = [*START, destination_rule(CANARY_SUBSETS), virtual_service(weights)]
     state = {change.key: change.object for change in history(steps)}
-    assert chronicle.nobody_behind(state) == []
+    assert chronicle.routes_to_nobody(state) == []
 
 
 def test_the_timeline_has_each_change_once() -> None:

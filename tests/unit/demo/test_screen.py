@@ -64,5 +64,5 @@ def test_the_verdict_counts_the_claims_that_held() -> None:
     assert "1 checks passed" in output.getvalue()
 
 
-def test_values_that_look_alike_as_yaml_are_told_apart() -> None:
+def test_values_that_look_alike_as_yaml_are_distinguished() -> None:
     assert equal("a tuple is no list", (1,), [1]).contradiction

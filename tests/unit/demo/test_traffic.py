@@ -66,7 +66,7 @@ def weighted(**weights: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["canary", "proxy"])
-def test_a_route_and_what_envoy_makes_of_it_are_the_same_shares(kind: str) -> None:
+def test_a_route_and_envoys_configuration_of_it_have_the_same_shares(kind: str) -> None:
     host = "shop.example"
     route = application.objects(named(kind), host)[2]
     alone = envoy(host, {"cluster": "r1/shop/80/da39a3ee5e"})

@@ -46,6 +46,18 @@ def reasons_of_notes() -> dict[str, set[str]]:
     return found
 
 
+def literal_reasons() -> list[str]:
+    """Places where a refusal or a note spells its reason, which `domain/reasons` has to name."""
+    found = []
+    for file in sorted(CODE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Refusal", "Note"):
+                given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "reason")]
+                if any(isinstance(value, ast.Constant) for value in given):
+                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    return found
+
+
 def _named(reason: ast.expr) -> Iterator[str]:
     for node in ast.walk(reason):
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "reasons":
@@ -78,7 +90,7 @@ def rows() -> list[tuple[str, str, str, str]]:
 
 
 def others() -> list[str]:
-    """Reasons of a stall that no constant names: those of gateway objects, scripts and rights."""
+    """Reasons of a stall for which kinds that cannot be read have their own types (`domain/availability`)."""
     known = {row[0] for row in rows()}
     return sorted(reason for reason in TABLE if reason not in known)
 
@@ -88,7 +100,14 @@ def generated() -> str:
     lines = ["| reason | type | on | when |", "|---|---|---|---|"]
     lines += [f"| `{reason}` | {kind} | {on} | {text} |" for reason, kind, on, text in rows()]
     named = ", ".join(f"`{reason}`" for reason in others())
-    return "\n".join([*lines, "", f"A Rollout is Stalled by these, too: {named}.", ""])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"A kind that may not be read, or that the cluster does not serve, stalls a Rollout, too: {named}.",
+            "",
+        ]
+    )
 
 
 def renewed(text: str) -> str:

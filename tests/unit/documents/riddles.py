@@ -25,6 +25,7 @@ RIDDLES = {
     "(?:is|are|be|each) held against": "write: is checked against, is compared with",
     "mid-?release|mid-?way": "write: during a release",
     "(?:can|cannot) say": "write: can express",
+    "(?:tells?|told) (?:[a-z]+ )?apart": "write: distinguishes",
 }
 """A pattern of whole words, in any case of letters, and the advice for a sentence that contains it."""
 

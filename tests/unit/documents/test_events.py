@@ -2,7 +2,14 @@
 
 from collections import Counter
 
-from tests.unit.documents.event_table import DOCUMENT, others, reasons_of_notes, renewed, rows
+from tests.unit.documents.event_table import (
+    DOCUMENT,
+    literal_reasons,
+    others,
+    reasons_of_notes,
+    renewed,
+    rows,
+)
 
 
 def test_the_table_is_that_of_the_code() -> None:
@@ -21,4 +28,8 @@ def test_every_note_of_a_decision_is_found() -> None:
     assert {"RELEASE_COMPLETED", "RELEASE_CANCELED", "APPROVED", "TRAFFIC_ROUTING_PHASE"} <= set(
         reasons_of_notes()
     )
-    assert {"ScriptFailed", "WorkerUnavailable"} <= set(others())
+    assert others() == ["Forbidden", "KindNotServed"]
+
+
+def test_every_refusal_and_note_takes_its_reason_from_the_vocabulary() -> None:
+    assert literal_reasons() == []

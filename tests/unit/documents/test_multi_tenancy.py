@@ -30,7 +30,9 @@ def gives(name: str, verb: str, resource: str) -> bool:
 
 
 @pytest.mark.parametrize(("what", "verb", "resource", "cells"), ROWS)
-def test_a_row_says_whose_right_it_is(what: str, verb: str, resource: str, cells: str) -> None:
+def test_a_row_names_the_account_that_has_the_right(
+    what: str, verb: str, resource: str, cells: str
+) -> None:
     found = [cell.strip() for cell in cells.split("|")]
     assert found == ["●" if gives(name, verb, resource) else "–" for name in NAMED], what
 

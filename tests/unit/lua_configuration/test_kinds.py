@@ -308,7 +308,7 @@ async def test_a_router_leaves_weights_to_its_splitter(script_worker: Worker) ->
 
 
 @pytest.mark.parametrize(("params", "subset"), [({}, "canary"), ({"subset": "v2"}, "v2")])
-async def test_consul_tells_revisions_of_one_service_by_a_subset(
+async def test_consul_distinguishes_revisions_of_one_service_by_a_subset(
     script_worker: Worker, params: dict[str, str], subset: str
 ) -> None:
     splits = await answered(

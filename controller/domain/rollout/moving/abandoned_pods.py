@@ -14,7 +14,7 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain.decision import DeletePod
 from controller.domain.pods.partition import ordinals
-from controller.domain.pods.running import short
+from controller.domain.pods.running import name_on_pods
 from controller.domain.rollout.moving.abandoned import waits_until
 from controller.domain.rollout.moving.sets import (
     blocked_set,
@@ -62,7 +62,7 @@ def _recreates(context: ReleaseContext, stable: str) -> bool:
 
     A pod that cannot start would block a StatefulSet for ever.
     """
-    current = short(context.workload.kind, context.pod_set.status.current_revision)
+    current = name_on_pods(context.workload.kind, context.pod_set.status.current_revision)
     by_partition = live_strategy(context).get("type") != "OnDelete"
     starts = any(pod.ready_since is not None for pod in context.pods_of(stable))
     known = context.kind in RECREATED_AS_STABLE and by_partition

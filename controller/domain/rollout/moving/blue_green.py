@@ -17,13 +17,13 @@ from controller.domain.decision import (
     PaceDeployment,
     ScaleReplicaSet,
 )
-from controller.domain.pods.deployment import WrittenLimits, admission_paused, written
+from controller.domain.pods.deployment import WrittenLimits, admission_paused, has_limits
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.abandoned import clear_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
 from controller.domain.rollout.moving.from_zero import stable_replica_set
-from controller.domain.rollout.moving.paced_deployment import to_begin_with
+from controller.domain.rollout.moving.paced_deployment import before_first_move
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -42,14 +42,14 @@ class BlueGreenDeployment(Deployments):
         blocked = blocked_workload(context, status)
         if blocked is not None:
             return blocked
-        return to_begin_with(context, status) if admission_paused(context.deployment) else None
+        return before_first_move(context, status) if admission_paused(context.deployment) else None
 
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """The surge is the step's number of new pods; a jump back removes no pod."""
         values = WrittenLimits(_surge(context, index), 0)
-        if not admission_paused(context.deployment) and written(context.deployment, values):
+        if not admission_paused(context.deployment) and has_limits(context.deployment, values):
             return self.regrow(context, index)
         return (
             PaceDeployment(
@@ -88,7 +88,7 @@ class BlueGreenDeployment(Deployments):
         return self.grow(context, index, Readiness(0, 0), give_back=False)
 
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Scale them to zero. All old pods exist, so v1 → v2 → v3 works like v1 → v2."""
+        """Scale the abandoned revision to zero. All stable pods exist, so v1 → v2 → v3 works like v1 → v2."""
         return blocked_workload(context, status) or clear_abandoned(context, status)
 
     def scale_up_stable(

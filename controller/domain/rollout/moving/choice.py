@@ -1,4 +1,7 @@
-"""Chooses the mechanism for a Rollout's workload: the only place that distinguishes kinds and styles."""
+"""Chooses the mechanism for a Rollout's workload, by its style and its kind.
+
+A mechanism that serves several kinds asks for the kind itself where the API of these kinds differs.
+"""
 
 from typing import assert_never
 

@@ -14,13 +14,18 @@ from controller.api.jsontree import JsonObject, changed, same
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
-from controller.api.workloads import Pod
-from controller.domain.decision import Action, DeletePod, FieldOfSpec, SetCurrentRevision
+from controller.domain.decision import Action, FieldOfSpec, SetCurrentRevision
 from controller.domain.pods.doubling import Doubling
 from controller.domain.pods.partition import CLOSED, MOVES_NO_POD, moving_no_pod, surging
-from controller.domain.pods.running import short
+from controller.domain.pods.running import name_on_pods
 from controller.domain.rollout.moving.from_zero import leaves_stable_pods
-from controller.domain.rollout.moving.sets import owners_strategy, set_strategy
+from controller.domain.rollout.moving.sets import (
+    alive_pods,
+    deletion_of,
+    owners_strategy,
+    set_strategy,
+    unstable_pods_to_delete,
+)
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -59,7 +64,7 @@ def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | 
     if opening or not context.observed:
         return Stop(status, opening)
     counted = context.ready(context.pods_of(stable))
-    wrong = _replaced(context, stable)
+    wrong = unstable_pods_to_delete(context, stable)
     if wrong or counted.ready < context.replicas:
         return Stop(status, wrong, wake_at=counted.next_at)
     return None
@@ -85,11 +90,11 @@ def _named_again(context: ReleaseContext, name: str) -> tuple[Action, ...]:
         return (
             SetCurrentRevision(context.kind_name, context.workload_key, context.meta.uid, name),
         )
-    alive = _alive(context)
+    alive = alive_pods(context)
     if len(alive) < context.replicas:
         return ()
     unready = [pod for pod in alive if pod.ready_since is None]
-    return (_deleted((unready or alive)[0]),)
+    return (deletion_of((unready or alive)[0]),)
 
 
 def _revision(context: ReleaseContext, status: RolloutStatus) -> str:
@@ -104,7 +109,7 @@ def _revision(context: ReleaseContext, status: RolloutStatus) -> str:
 
 
 def _is_current(context: ReleaseContext, stable: str) -> bool:
-    return short(WorkloadKind.CLONE_SET, context.pod_set.status.current_revision) == stable
+    return name_on_pods(WorkloadKind.CLONE_SET, context.pod_set.status.current_revision) == stable
 
 
 def _held(context: ReleaseContext, limit: IntOrPercent | None) -> tuple[Action, ...]:
@@ -130,20 +135,3 @@ def _written(
 
 def _scale_strategy(context: ReleaseContext) -> JsonObject:
     return json.decode(context.pod_set.spec.scale_strategy, type=JsonObject | None) or {}
-
-
-def _alive(context: ReleaseContext) -> list[Pod]:
-    return [pod for pod in context.workload.pods if not pod.metadata.deleting]
-
-
-def _replaced(context: ReleaseContext, stable: str) -> tuple[DeletePod, ...]:
-    """Pods that did not return as stable ones: unready ones at once, the others one after another."""
-    alive = _alive(context)
-    wrong = [pod for pod in alive if pod.revision != stable]
-    unready = [pod for pod in wrong if pod.ready_since is None]
-    whole = len(alive) >= context.replicas and all(pod.ready_since is not None for pod in alive)
-    return tuple(map(_deleted, unready or (wrong[-1:] if whole else ())))
-
-
-def _deleted(pod: Pod) -> DeletePod:
-    return DeletePod(pod.metadata.key, pod.metadata.uid)

@@ -12,7 +12,7 @@ from controller.api.podsets import ScaleStrategy
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain import reasons
-from controller.domain.decision import Action, DeletePod, FieldOfSpec, Refusal
+from controller.domain.decision import Action, FieldOfSpec, Refusal
 from controller.domain.pods.doubling import Present, beyond, doubled
 from controller.domain.pods.partition import CLOSED, surging
 from controller.domain.pods.readiness import Readiness
@@ -21,6 +21,7 @@ from controller.domain.rollout.moving import clones_from_zero
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
+    deletion_of,
     make_way,
     owners_limits,
     owners_strategy,
@@ -71,10 +72,10 @@ class DoubledCloneSet(Sets):
             *beyond(context.replicas, _old_pods(context)),
             *beyond(context.replicas, context.new_pods),
         )
-        return tuple(DeletePod(pod.metadata.key, pod.metadata.uid) for pod in more)
+        return tuple(map(deletion_of, more))
 
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Delete them; all old pods exist."""
+        """Delete the pods of the abandoned revision; all stable pods exist, so no request needs the deleted ones."""
         return make_way(context, status)
 
     def scale_up_stable(
@@ -84,11 +85,11 @@ class DoubledCloneSet(Sets):
         return None
 
     def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """It creates no pod until the stable revision is the current one again."""
+        """A CloneSet creates no pod until the stable revision is its current one again."""
         return clones_from_zero.only_stable_returns(context, status)
 
     def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
-        """Its controller has made the new revision its current one."""
+        """Whether the CloneSet's controller has made the new revision the current one."""
         return clones_from_zero.returned_as_new(context, status)
 
     def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:

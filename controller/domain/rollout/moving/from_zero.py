@@ -37,15 +37,15 @@ def leaves_stable_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
     """
     if context.kind is WorkloadKind.DEPLOYMENT and context.style is not Style.PARTITION:
         return True
-    return most_asked(context, status) < context.replicas
+    return largest_visited_batch(context, status) < context.replicas
 
 
-def most_asked(context: ReleaseContext, status: RolloutStatus) -> int:
+def largest_visited_batch(context: ReleaseContext, status: RolloutStatus) -> int:
     """New pods that the visited step with the largest batch asks for."""
-    return max(context.batch(step) for step in _been_at(status))
+    return max(context.batch(step) for step in _visited_steps(status))
 
 
-def stays_stable(context: ReleaseContext, status: RolloutStatus) -> bool:
+def undo_leads_to_stable(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Whether an undo still leads to the stable revision, even if none of its pods runs at present: its ReplicaSet
     exists, the release did not go on by itself, and no step gave every pod to the release's own revision.
     """
@@ -61,11 +61,11 @@ def _took_all(context: ReleaseContext, status: RolloutStatus) -> bool:
     if context.style is not Style.PARTITION or context.replicas < 2:
         return False
     runs = any(run.template_hash == known_template(status) for run in context.running)
-    asked = (context.step(step).replicas for step in _been_at(status))
+    asked = (context.step(step).replicas for step in _visited_steps(status))
     return runs and any(scaled_down(share, context.replicas) >= context.replicas for share in asked)
 
 
-def _been_at(status: RolloutStatus) -> set[int]:
+def _visited_steps(status: RolloutStatus) -> set[int]:
     ours = moonshift_status(status)
     return {ours.step, *(visit.step for visit in ours.visits)}
 
@@ -86,8 +86,9 @@ class FromZero:
         return Stop(status, first) if first else None
 
     def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
-        """No stable pod is wanted, but pods of another revision are: an abandoned one, or the new one at a step that
-        leaves stable pods. In a frozen Deployment only scaling from zero causes that; a lost freeze is restored first.
+        """No stable pod is wanted, but pods of another revision are: of an abandoned one, or of the new one at a step
+        that leaves stable pods. In a frozen Deployment only scaling from zero causes that; a lost freeze is restored
+        first.
 
         Not if the Deployment's controller continued while it was not frozen: then people decide (`stable_gone`).
         """
@@ -102,7 +103,7 @@ class FromZero:
     ) -> bool:
         """Pods of another revision run in place of stable ones, although no step gave them that place."""
         stable = stable_replica_set(context, status)
-        if stable is None or not context.replicas or not stays_stable(context, status):
+        if stable is None or not context.replicas or not undo_leads_to_stable(context, status):
             return False
         others_run = any(rs.active for rs in _others(context, stable))
         return others_run and (returning or not stable.active)
@@ -150,12 +151,13 @@ def _deletions(context: ReleaseContext, stable: ReplicaSet) -> tuple[DeleteRepli
 def _stable_in_addition(
     context: ReleaseContext, stable: ReplicaSet
 ) -> tuple[ScaleReplicaSet | DeleteReplicaSet, ...]:
-    """Half of the pods, in addition to the new ones: the Deployment's controller removes the surplus from the larger
-    one.
+    """Half of the pods, in addition to the new ones: the Deployment's controller removes the surplus pods from the
+    larger ReplicaSet.
 
-    With one pod there is no half. Where there is no room for a second one either, the new one goes at once. Where no
-    other pod runs, the controller fills the stable ReplicaSet by itself; if we set its size to exactly the wanted
-    number, it would keep its old marks, and its controller would see a scale event in them for ever, and never roll.
+    One pod has no half: if the limits leave no room for a second pod, the new pod is removed at once. If no other pod
+    runs, the controller fills the stable ReplicaSet by itself, and nothing is written. If we wrote exactly the wanted
+    size, the ReplicaSet would keep the marks of its former size. The controller would take them for a scale event in
+    every pass, and would never roll.
     """
     if not any(rs.active for rs in _others(context, stable)):
         return ()
@@ -166,7 +168,7 @@ def _stable_in_addition(
 
 
 def _emptied(context: ReleaseContext, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:
-    """True when no other ReplicaSet wants a pod."""
+    """Scale every other ReplicaSet to zero; empty if no other one wants a pod."""
     return tuple(
         ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0)
         for rs in _others(context, stable)

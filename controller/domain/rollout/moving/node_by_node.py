@@ -5,7 +5,7 @@ otherwise its own controller would delete other pods at the same time.
 """
 
 from controller.api.rollout import RolloutStatus
-from controller.domain.decision import Action, DeletePod
+from controller.domain.decision import Action
 from controller.domain.pods.daemonset import may_go, most_unavailable, nodes_of
 from controller.domain.pods.partition import moving_no_pod
 from controller.domain.pods.readiness import Readiness
@@ -13,6 +13,7 @@ from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
+    deletion_of,
     owners_limits,
     owners_strategy,
     set_strategy,
@@ -70,4 +71,4 @@ def _deletions(context: ReleaseContext, index: int) -> tuple[Action, ...]:
     )
     stable = moonshift_status(context.seen.rollout.status).stable_revision
     going = may_go(nodes, context.batch(index), limit, stable)
-    return tuple(DeletePod(pod.metadata.key, pod.metadata.uid) for pod in going)
+    return tuple(map(deletion_of, going))

@@ -15,11 +15,11 @@ from controller.domain.decision import Action, PaceDeployment
 from controller.domain.pods.deployment import (
     RollingLimits,
     admission_paused,
+    has_limits,
     owners_limits,
     planned_rolling_limits,
     progress_deadline,
     write_rolling_limits,
-    written,
 )
 from controller.domain.pods.pacing import next_rolling_limits
 from controller.domain.pods.readiness import Readiness
@@ -42,7 +42,7 @@ class PacedDeployment(Deployments):
             return blocked
         if not admission_paused(context.deployment):
             return None
-        return to_begin_with(context, status) or freeze_takes_effect(context, status)
+        return before_first_move(context, status) or freeze_takes_effect(context, status)
 
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
@@ -97,7 +97,7 @@ class PacedDeployment(Deployments):
         return _in_the_places_of_new_pods(context)
 
 
-def to_begin_with(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def before_first_move(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Before the admission pause ends: abandoned revisions are gone, and others have taken their share.
 
     The room for new pods is what the ReplicaSets leave of `replicas` and maxSurge. The share of a ReplicaSet that we
@@ -175,7 +175,7 @@ def pace(
             return ()
         rolling_limits = planned
     values = write_rolling_limits(rolling_limits, context.replicas)
-    if not ends_pause and written(context.deployment, values):
+    if not ends_pause and has_limits(context.deployment, values):
         return ()
     return (
         PaceDeployment(

@@ -12,6 +12,7 @@ from controller.api.podsets import UpdateStrategy
 from controller.api.quantity import scaled_down
 from controller.api.rollout import OwnersValues, RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
+from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -23,7 +24,7 @@ from controller.domain.decision import (
 )
 from controller.domain.pods.partition import kept_old, with_pause_field
 from controller.domain.pods.readiness import Readiness
-from controller.domain.pods.running import short
+from controller.domain.pods.running import name_on_pods
 from controller.domain.rollout.moving.deployments import marks_to_remove
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -187,7 +188,7 @@ def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     keep = frozenset((moonshift_status(status).stable_revision, context.new_revision))
     everything = context.workload.kind is WorkloadKind.CLONE_SET
     if everything:
-        keep |= {short(WorkloadKind.CLONE_SET, context.pod_set.status.current_revision)}
+        keep |= {name_on_pods(WorkloadKind.CLONE_SET, context.pod_set.status.current_revision)}
     if not everything and context.workload.kind is not WorkloadKind.STATEFUL_SET:
         return None
     actions = delete_pods(context, keep, unready_only=not everything)
@@ -205,9 +206,30 @@ def delete_pods(
     A pod that is unready because it is updated in place is on its way to another revision already.
     """
     return tuple(
-        DeletePod(pod.metadata.key, pod.metadata.uid)
-        for pod in context.workload.pods
-        if not pod.metadata.deleting
-        and pod.revision not in revisions
+        deletion_of(pod)
+        for pod in alive_pods(context)
+        if pod.revision not in revisions
         and not (unready_only and (pod.ready_since is not None or pod.updated_in_place))
     )
+
+
+def unstable_pods_to_delete(context: ReleaseContext, stable: str) -> tuple[DeletePod, ...]:
+    """Pods that did not return from zero replicas as stable ones: unready ones at once, the others one after another.
+
+    One after another means: the next ready pod is deleted when all wanted pods exist and are ready again.
+    """
+    alive = alive_pods(context)
+    wrong = [pod for pod in alive if pod.revision != stable]
+    unready = [pod for pod in wrong if pod.ready_since is None]
+    whole = len(alive) >= context.replicas and all(pod.ready_since is not None for pod in alive)
+    return tuple(map(deletion_of, unready or (wrong[-1:] if whole else ())))
+
+
+def alive_pods(context: ReleaseContext) -> list[Pod]:
+    """The workload's pods without those that are being deleted."""
+    return [pod for pod in context.workload.pods if not pod.metadata.deleting]
+
+
+def deletion_of(pod: Pod) -> DeletePod:
+    """Delete exactly this pod, not another one that has its name later."""
+    return DeletePod(pod.metadata.key, pod.metadata.uid)

@@ -8,11 +8,14 @@ that was created as new meanwhile is replaced by a stable one. Invariant: the st
 
 from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
-from controller.api.workloads import Pod
-from controller.domain.decision import Action, DeletePod, SetCurrentRevision
+from controller.domain.decision import Action, SetCurrentRevision
 from controller.domain.pods.partition import COMPLETES_NOTHING, moving_no_pod
 from controller.domain.rollout.moving.from_zero import leaves_stable_pods
-from controller.domain.rollout.moving.sets import owners_strategy, set_strategy
+from controller.domain.rollout.moving.sets import (
+    owners_strategy,
+    set_strategy,
+    unstable_pods_to_delete,
+)
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -49,8 +52,9 @@ def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | 
     holding = set_strategy(context, moving_no_pod(context.workload.kind, owners_strategy(context)))
     if holding or not context.observed:
         return Stop(status, holding)
-    actions = (*_replaced(context, status), *_remembered(context, status))
-    counted = context.ready(context.pods_of(moonshift_status(status).stable_revision))
+    stable = moonshift_status(status).stable_revision
+    actions = (*unstable_pods_to_delete(context, stable), *_remembered(context, status))
+    counted = context.ready(context.pods_of(stable))
     if actions or counted.ready < context.replicas:
         return Stop(status, actions, wake_at=counted.next_at)
     return None
@@ -70,16 +74,3 @@ def _remembered(context: ReleaseContext, status: RolloutStatus) -> tuple[Action,
     if context.pod_set.status.current_revision == stable:
         return ()
     return (SetCurrentRevision(context.kind_name, context.workload_key, context.meta.uid, stable),)
-
-
-def _replaced(context: ReleaseContext, status: RolloutStatus) -> tuple[DeletePod, ...]:
-    """Pods that did not return as stable ones: unready ones at once, the others one after another."""
-    alive = [pod for pod in context.workload.pods if not pod.metadata.deleting]
-    wrong = [pod for pod in alive if pod.revision != moonshift_status(status).stable_revision]
-    unready = [pod for pod in wrong if pod.ready_since is None]
-    whole = len(alive) >= context.replicas and all(pod.ready_since is not None for pod in alive)
-    return tuple(map(_deleted, unready or (wrong[-1:] if whole else ())))
-
-
-def _deleted(pod: Pod) -> DeletePod:
-    return DeletePod(pod.metadata.key, pod.metadata.uid)

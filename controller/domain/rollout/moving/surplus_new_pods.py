@@ -12,12 +12,17 @@ import msgspec
 from controller.api.meta import Key
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
-from controller.domain.decision import DeletePod, WriteTemplate
+from controller.domain.decision import WriteTemplate
 from controller.domain.observation import RevisionSeen
 from controller.domain.pods.daemonset import most_unavailable
 from controller.domain.pods.partition import moving_no_pod
-from controller.domain.rollout.moving.from_zero import most_asked
-from controller.domain.rollout.moving.sets import owners_limits, owners_strategy
+from controller.domain.rollout.moving.from_zero import largest_visited_batch
+from controller.domain.rollout.moving.sets import (
+    alive_pods,
+    deletion_of,
+    owners_limits,
+    owners_strategy,
+)
 from controller.domain.rollout.release_context import (
     ReleaseContext,
     known_template,
@@ -27,51 +32,53 @@ from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 
 STABLE = "stable"
-"""`lent`: the set has, or will have after the next write, its stable template."""
+"""Value of `template_exchange`: the set has, or will have after the next write, its stable template."""
 RETURNED = "returned"
-"""`lent`: the set has, or will have after the next write, the release's own template again."""
+"""Value of `template_exchange`: the set has, or will have after the next write, the release's own template again."""
 
 
 def too_many_are_new(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """More pods are new than any visited step asked for; and both templates are kept."""
-    elsewhere = (
+    """More pods are new than any visited step asked for, and an exchange of templates is possible now."""
+    impossible = (
         context.admission_paused or context.returning or not can_exchange_templates(context, status)
     )
-    if elsewhere or not context.observed or len(_alive(context)) > context.replicas:
+    if impossible or not context.observed or len(alive_pods(context)) > context.replicas:
         return False
-    new, _ = _kept(context, status)
-    return bool(_beyond(context, status, new))
+    new, _ = _kept_revisions(context, status)
+    return bool(_surplus(context, status, new))
 
 
 def can_exchange_templates(context: ReleaseContext, status: RolloutStatus) -> bool:
     """The release changes the template, and both templates are kept."""
-    return not moonshift_status(status).by_id and None not in _kept(context, status)
+    return not moonshift_status(status).by_id and None not in _kept_revisions(context, status)
 
 
 def new_pods_are_there(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Some pod is of the release's template."""
-    new, _ = _kept(context, status)
-    return new is not None and any(pod.revision == new.name for pod in _alive(context))
+    new, _ = _kept_revisions(context, status)
+    return new is not None and any(pod.revision == new.name for pod in alive_pods(context))
 
 
 def begin_exchange(status: RolloutStatus) -> Stop:
     """Record that the stable template will be written; the next pass writes it."""
-    return Stop(with_moonshift_status(status, lent=STABLE))
+    return Stop(with_moonshift_status(status, template_exchange=STABLE))
 
 
 def exchange(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The next part of the exchange; None once the set has the release's own template again, or a third one."""
     ours = moonshift_status(status)
-    new, stable = _kept(context, status)
+    new, stable = _kept_revisions(context, status)
     if ours.workload_uid != context.meta.uid:
         return None
     if context.template_hash == ours.stable_template:
         if not context.observed:
             return Stop(status)
-        waiting = _replaced(context, status, new) if ours.lent == STABLE else None
+        waiting = (
+            _replace_surplus(context, status, new) if ours.template_exchange == STABLE else None
+        )
         return waiting or template_restored(context, status)
     own = context.template_hash == known_template(status)
-    if own and ours.lent == STABLE and stable and _beyond(context, status, new):
+    if own and ours.template_exchange == STABLE and stable and _surplus(context, status, new):
         return Stop(status, (_written(context, stable),))
     return None
 
@@ -79,15 +86,15 @@ def exchange(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 def template_restored(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Restore the release's own template; None when the set has it."""
     ours = moonshift_status(status)
-    if not ours.lent or context.template_hash != ours.stable_template:
+    if not ours.template_exchange or context.template_hash != ours.stable_template:
         return None
-    if ours.lent != RETURNED:
-        return Stop(with_moonshift_status(status, lent=RETURNED))
-    new, _ = _kept(context, status)
+    if ours.template_exchange != RETURNED:
+        return Stop(with_moonshift_status(status, template_exchange=RETURNED))
+    new, _ = _kept_revisions(context, status)
     return Stop(status, (_written(context, new),)) if new else None
 
 
-def _kept(
+def _kept_revisions(
     context: ReleaseContext, status: RolloutStatus
 ) -> tuple[RevisionSeen | None, RevisionSeen | None]:
     """The ControllerRevisions of the release's template and of the stable one; None each for a set that keeps none."""
@@ -99,49 +106,49 @@ def _kept(
     return (new[-1] if new else None, stable[-1] if stable else None)
 
 
-def _beyond(context: ReleaseContext, status: RolloutStatus, new: RevisionSeen | None) -> list[Pod]:
+def _surplus(context: ReleaseContext, status: RolloutStatus, new: RevisionSeen | None) -> list[Pod]:
     """The surplus new pods: unready ones first, then the youngest. At the end of a release, all of them."""
     if new is None:
         return []
-    wanted = 0 if moonshift_status(status).goal else most_asked(context, status)
-    found = [pod for pod in _alive(context) if pod.revision == new.name]
-    return sorted(found, key=_worth)[wanted:][::-1]
+    wanted = 0 if moonshift_status(status).goal else largest_visited_batch(context, status)
+    found = [pod for pod in alive_pods(context) if pod.revision == new.name]
+    return sorted(found, key=_kept_first)[wanted:][::-1]
 
 
-def _worth(pod: Pod) -> tuple[bool, str, str]:
+def _kept_first(pod: Pod) -> tuple[bool, str, str]:
+    """Sort key: ready pods first, then the oldest."""
     made = pod.metadata.creation_timestamp
     return pod.ready_since is None, made.isoformat() if made else "", pod.metadata.name
 
 
-def _replaced(
+def _replace_surplus(
     context: ReleaseContext, status: RolloutStatus, new: RevisionSeen | None
 ) -> Stop | None:
-    """Delete them, the ready ones within the owner's maxUnavailable; None once a stable pod has replaced each."""
+    """Delete the surplus pods, the ready ones within the owner's maxUnavailable; None once a stable pod has replaced
+    each.
+    """
     rolling = owners_limits(context).rolling_update
     limit = most_unavailable(
         rolling.max_unavailable if rolling is not None else None, context.replicas
     )
-    alive, leaving = _alive(context), len(context.workload.pods) - len(_alive(context))
-    beyond = _beyond(context, status, new)
+    alive = alive_pods(context)
+    leaving = len(context.workload.pods) - len(alive)
+    surplus = _surplus(context, status, new)
     missing = max(leaving, context.replicas - len(alive))
-    unready = sum(1 for pod in alive if pod.ready_since is None and pod not in beyond)
+    unready = sum(1 for pod in alive if pod.ready_since is None and pod not in surplus)
     room = limit - unready - missing
     going: list[Pod] = []
-    for pod in beyond:
+    for pod in surplus:
         if pod.ready_since is not None:
             if room <= 0:
                 continue
             room -= 1
         going.append(pod)
-    deleted = tuple(DeletePod(pod.metadata.key, pod.metadata.uid) for pod in going)
+    deleted = tuple(map(deletion_of, going))
     counted = context.ready(alive)
-    if not beyond and not missing:
+    if not surplus and not missing:
         return None
     return Stop(status, deleted, wake_at=counted.next_at)
-
-
-def _alive(context: ReleaseContext) -> list[Pod]:
-    return [pod for pod in context.workload.pods if not pod.metadata.deleting]
 
 
 def _written(context: ReleaseContext, kept: RevisionSeen) -> WriteTemplate:

@@ -41,7 +41,10 @@ _OWN_MARKS = (
     "cloud.google.com/neg-status",
     "moonshift.dev/",
 )
-"""Labels and annotations (by prefix) that belong to one Service only."""
+"""Labels and annotations (by prefix) that belong to one Service only.
+
+Fewer than `validation/objects.NOT_COPIED`: other labels of charts stay, because a ServiceMonitor may select by them.
+"""
 
 
 def _marks(value: Json) -> dict[str, str]:
@@ -87,7 +90,7 @@ def canary_service_body(wish: EnsureCanaryService, stable: bytes) -> bytes | Ref
     subject = f"Service {wish.stable}"
     if len(wish.name) > names.MAX_SERVICE_NAME:
         return Refusal(
-            reason="NameTooLong",
+            reason=reasons.NAME_TOO_LONG,
             message=f"the canary Service would be named {wish.name}, longer than {names.MAX_SERVICE_NAME} characters: "
             "use a stable Service with a shorter name, or disableGenerateCanaryService",
             object=subject,
@@ -95,7 +98,7 @@ def canary_service_body(wish: EnsureCanaryService, stable: bytes) -> bytes | Ref
     try:
         source = decode_tree(stable)
     except ValueError as problem:
-        return Refusal("ServiceUnreadable", f"{subject}: {problem}", object=subject)
+        return Refusal(reasons.SERVICE_UNREADABLE, f"{subject}: {problem}", object=subject)
     metadata, before = source.get("metadata"), source.get("spec")
     metadata = metadata if isinstance(metadata, dict) else {}
     before = before if isinstance(before, dict) else {}

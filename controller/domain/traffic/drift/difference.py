@@ -1,4 +1,4 @@
-"""The places where a live object differs from the written one: for messages, and to tell one change from another.
+"""The places where a live object differs from the written one: for messages, and to recognise a repeated change.
 
 Invariant: fields that the server adds inside a written object are no difference; a place is the path that a person
 would type (`spec.http[0].route[1].weight`). Lists of different lengths differ as a whole: `restore` pairs elements, a

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import Enum, auto
 
 from controller.api.names import DRIFT
+from controller.domain import reasons
 from controller.domain.decision import Refusal, RestoreRoutes, RoutePlan
 from controller.domain.traffic.companions.companion import CompanionObject, all_exist, disturbances
 from controller.domain.traffic.drift.object_state import ObjectState, editor_of, other_user
@@ -61,8 +62,8 @@ def corrections(
 
 def stored_how(original: Tree, sent: Tree, kept: Tree) -> Stored:
     """How the server stored the content it was sent: fields added inside our part are no difference."""
-    without = restore(original, sent, kept)
-    if not without.touched and same(without.content, original):
+    restored = restore(original, sent, kept)
+    if not restored.touched and same(restored.content, original):
         return Stored.AS_SENT
     return Stored.DROPPED if same(kept, original) else Stored.NORMALISED
 
@@ -83,11 +84,11 @@ def depth_of(object_state: ObjectState | None) -> int:
 
 
 def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
-    """Somebody changed a list in a way that cannot be told apart from ours."""
+    """Somebody changed a list so that their change cannot be separated from ours."""
     editor = editor_of(object_state.live).manager
     by = f" by {editor}" if editor else ""
     return Refusal(
-        "AmbiguousChange",
+        reasons.AMBIGUOUS_CHANGE,
         f"{subject} was changed{by} where this release changed it too, and the two changes cannot be separated; "
         "revert your change, and repeat it after the release",
         object=subject,
@@ -97,9 +98,9 @@ def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
 def _left_alone(object_state: ObjectState, subject: str) -> Refusal:
     """Somebody changed our part, and the owner wants such changes left alone."""
     editor = editor_of(object_state.live).manager or "somebody"
-    what = ", ".join(map(str, object_state.changes))
+    changes = ", ".join(map(str, object_state.changes))
     return Refusal(
-        "RouteHeld",
-        f"{editor} changed {subject}: {what}; {DRIFT} asks to leave it, so nothing is written",
+        reasons.ROUTE_HELD,
+        f"{editor} changed {subject}: {changes}; {DRIFT} asks to leave it, so nothing is written",
         object=subject,
     )

@@ -18,6 +18,7 @@ from datetime import datetime
 import msgspec
 
 from controller.api import names
+from controller.domain import reasons
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
 from controller.domain.traffic.companions.companion import (
@@ -71,16 +72,11 @@ class ObjectState(msgspec.Struct, frozen=True):
         )
 
 
-def name_of(reference: Reference, namespace: str) -> str:
-    """The object's name in messages."""
-    return f"{reference.kind} {namespace}/{reference.name}"
-
-
-def _damaged(subject: str, what: str) -> Refusal:
+def _damaged(subject: str, damage: str) -> Refusal:
     return Refusal(
-        reason="OriginalCorrupt",
+        reason=reasons.ORIGINAL_CORRUPT,
         message=(
-            f"{subject}: {what}; nothing is written, so that nothing is lost. Put the object right by hand and "
+            f"{subject}: {damage}; nothing is written, so that nothing is lost. Put the object right by hand and "
             f"remove its annotations {names.ORIGINAL_SPEC} and {names.ROUTE_STATE}: it then counts as restored"
         ),
         object=subject,
@@ -92,7 +88,7 @@ def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
     try:
         live = decode_tree(raw)
     except ValueError as problem:
-        return Refusal("GatewayObjectUnreadable", f"{subject}: {problem}", object=subject)
+        return Refusal(reasons.GATEWAY_OBJECT_UNREADABLE, f"{subject}: {problem}", object=subject)
     metadata = live.get("metadata")
     annotations = strings_of(metadata.get("annotations") if isinstance(metadata, dict) else None)
     stored, state = annotations.get(names.ORIGINAL_SPEC), annotations.get(names.ROUTE_STATE)
@@ -112,23 +108,25 @@ def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
     desired = unpack(record, stored) if record is not None else None
     if record is None or desired is None:
         return _damaged(subject, "the stored original or our record of it was changed")
-    without = restore(original, desired, content)
+    restored = restore(original, desired, content)
     return ObjectState(
         live=live,
-        original=without.content,
+        original=restored.content,
         record=record,
         in_use=True,
-        touched=without.touched,
-        edited=not same(without.content, original),
-        ambiguous=without.ambiguous,
-        changes=differences(desired, content) if without.touched else (),
+        touched=restored.touched,
+        edited=not same(restored.content, original),
+        ambiguous=restored.ambiguous,
+        changes=differences(desired, content) if restored.touched else (),
         written=desired,
     )
 
 
 def _of_its_namespace(record: RouteRecord | None, live: Tree) -> RouteRecord | None:
-    """The record as a copy of the object in another namespace has to be read: only a Rollout beside an object leads
-    it.
+    """The record, as if the object's own namespace had written it.
+
+    Somebody may copy an object with its annotations into another namespace. The Rollout that leads traffic with the
+    copy is in the namespace of the copy.
     """
     metadata = live.get("metadata")
     namespace = strings_of(metadata).get("namespace", "") if isinstance(metadata, dict) else ""
@@ -178,7 +176,7 @@ def other_user(
         return None
     user = f"{record.namespace}/{record.rollout}" if elsewhere else record.rollout
     return Refusal(
-        reason="GatewayObjectInUse",
+        reason=reasons.GATEWAY_OBJECT_IN_USE,
         message=(
             f"{subject} is in use by Rollout {user}; one object follows one Rollout at a time: wait until "
             f"that release ends, or restore the object"
@@ -221,13 +219,13 @@ def _present(
 ) -> RoutePresent:
     record = found.record
     disturbed = disturbances(record.objects, companions) if record is not None else ()
-    others = record is not None and not all_exist(record.objects, companions)
+    companions_changed = record is not None and not all_exist(record.objects, companions)
     editor = _editor(found, disturbed)
     return RoutePresent(
         raw=msgspec.Raw(raw),
         plan=record.plan if record else "",
         release=record.release if record else "",
-        touched=found.touched or others,
+        touched=found.touched or companions_changed,
         in_use=found.in_use or bool(companions),
         edited=found.edited,
         editor=editor.manager if found.touched or found.edited or disturbed else "",

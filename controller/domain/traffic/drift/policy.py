@@ -123,14 +123,14 @@ _AGAIN = (
 
 
 def _left(namespace: str, route: RouteSeen, message: str) -> Refusal:
-    named = f"{route.reference.kind} {namespace}/{route.reference.name}"
+    named = route.reference.name_in(namespace)
     return Refusal(reason=reasons.ROUTE_HELD, message=message, object=named)
 
 
 def _changes_in_words(namespace: str, route: RouteSeen, state: RoutePresent) -> str:
-    named = f"{route.reference.kind} {namespace}/{route.reference.name}"
-    what = ", ".join(state.changes) or "what the release wrote"
-    return f"{state.editor or 'somebody'} changed {named}: {what}"
+    named = route.reference.name_in(namespace)
+    changes = ", ".join(state.changes) or "what the release wrote"
+    return f"{state.editor or 'somebody'} changed {named}: {changes}"
 
 
 def _fight_ends(state: RoutePresent, now: datetime) -> datetime | None:

@@ -14,7 +14,7 @@ KIND = "HTTPRoute"
 GROUP = "gateway.networking.k8s.io"
 
 
-def worked_out_original(raw: bytes, reference: Reference) -> str | None:
+def computed_original(raw: bytes, reference: Reference) -> str | None:
     """The text to store as the original; None if the original controller did not change the object."""
     if (reference.group, reference.kind) != (GROUP, KIND) or reference.shared:
         return None
@@ -27,14 +27,14 @@ def worked_out_original(raw: bytes, reference: Reference) -> str | None:
     if not isinstance(spec, dict) or not isinstance(rules, list):
         return None
     kept: list[Json] = [
-        rule for rule in (_own(rule, reference) for rule in rules) if rule is not None
+        rule for rule in (_without_canary(rule, reference) for rule in rules) if rule is not None
     ]
     if kept == rules:
         return None
     return write_original({**content, "spec": {**spec, "rules": kept}})
 
 
-def _own(rule: Json, reference: Reference) -> Json:
+def _without_canary(rule: Json, reference: Reference) -> Json:
     """The rule without the canary Service; None if it has no other backend."""
     backends = rule.get("backendRefs") if isinstance(rule, dict) else None
     if not isinstance(rule, dict) or not isinstance(backends, list):
@@ -44,8 +44,10 @@ def _own(rule: Json, reference: Reference) -> Json:
         return rule
     if not others:
         return None
-    whole = [_whole(ref) if _names(ref, reference.stable_service) else ref for ref in others]
-    return {**rule, "backendRefs": whole}
+    kept_backends = [
+        _with_weight_one(ref) if _names(ref, reference.stable_service) else ref for ref in others
+    ]
+    return {**rule, "backendRefs": kept_backends}
 
 
 def _names(ref: Json, service: str) -> bool:
@@ -56,5 +58,5 @@ def _names(ref: Json, service: str) -> bool:
     )
 
 
-def _whole(ref: Json) -> Json:
+def _with_weight_one(ref: Json) -> Json:
     return {**ref, "weight": 1} if isinstance(ref, dict) else ref

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from controller.api.rollout import HttpRouteMatch, Step
-from controller.domain.decision import PartlySaid, Reference
+from controller.domain.decision import PartialMatches, Reference
 from controller.domain.traffic.plan.header import ScriptHeader
 from controller.domain.traffic.plan.script_input import kind_of, params_of
 from controller.domain.traffic.plan.traffic_plan import share_of
@@ -26,7 +26,7 @@ REGEX = "RegularExpression"
 
 WORDS: Mapping[str, str] = {
     "weight": "divide requests by weight",
-    "subpercent": "say parts of a percent",
+    "subpercent": "divide by parts of a percent",
     "header": "match headers",
     "header-regex": "match headers by regular expression",
     "cookie": "match cookies",
@@ -36,7 +36,7 @@ WORDS: Mapping[str, str] = {
     "both": "match and divide in one step",
     "header-modifier": "change request headers for the new version",
 }
-"""The verb for each word of `--@can`, for messages."""
+"""The verb for each word of `--@can`, for messages: "Mapping/web cannot match cookies"."""
 
 Abilities = Sequence[tuple[Reference, frozenset[str] | None]]
 """References with the abilities of their scripts; None: all, or not known."""
@@ -91,7 +91,9 @@ def granted(
     return words
 
 
-def unsayable(step: Step, reference: Reference, can: frozenset[str] | None) -> tuple[str, ...]:
+def missing_abilities(
+    step: Step, reference: Reference, can: frozenset[str] | None
+) -> tuple[str, ...]:
     """The parts of the step that this reference cannot express, as verbs; empty if it can express all."""
     if can is None:
         return ()
@@ -102,22 +104,24 @@ def unsayable(step: Step, reference: Reference, can: frozenset[str] | None) -> t
 
 def left_out(step: Step, abilities: Abilities) -> tuple[Reference, ...]:
     """References that send nothing to the new revision at this step: they can express no alternative, another all."""
-    parts = [part.reference for part in partly(step, abilities)]
+    parts = [part.reference for part in partial_matches(step, abilities)]
     return tuple(found for found, _ in _unable(step, abilities) if found not in parts)
 
 
-def partly(step: Step, abilities: Abilities) -> tuple[PartlySaid, ...]:
+def partial_matches(step: Step, abilities: Abilities) -> tuple[PartialMatches, ...]:
     """References that can express some alternatives of a step, while another one can express all.
 
     An Ingress class gets one alternative only: hardly any class has an "or", and only its script knows the exceptions.
     """
-    found: list[PartlySaid] = []
+    found: list[PartialMatches] = []
     for reference, can in _unable(step, abilities):
         steps = tuple(
-            match for match in step.matches if not unsayable(_only(step, match), reference, can)
+            match
+            for match in step.matches
+            if not missing_abilities(_only(step, match), reference, can)
         )
         if steps and (len(steps) == 1 or not reference.class_type):
-            found.append(PartlySaid(reference, steps))
+            found.append(PartialMatches(reference, steps))
     return tuple(found)
 
 
@@ -134,7 +138,7 @@ def _unable(step: Step, abilities: Abilities) -> Abilities:
     if not step.matches:
         return ()
     cannot = tuple(
-        (reference, can) for reference, can in abilities if unsayable(step, reference, can)
+        (reference, can) for reference, can in abilities if missing_abilities(step, reference, can)
     )
     some_can = len(cannot) < len(abilities)
     return cannot if some_can and not any(reference.shared for reference, _ in cannot) else ()

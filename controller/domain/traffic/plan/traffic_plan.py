@@ -14,7 +14,7 @@ from controller.api import names
 from controller.api.quantity import parse_share
 from controller.api.rollout import NetworkRef, PatchMetadata, ScriptRef, Step, TrafficRoutingRef
 from controller.api.workloads import safe_hash
-from controller.domain.decision import OwnScript, PartlySaid, Reference, RoutePlan
+from controller.domain.decision import OwnScript, PartialMatches, Reference, RoutePlan
 
 HTTP_ROUTE_API = "gateway.networking.k8s.io/v1"
 INGRESS_API = "networking.k8s.io/v1"
@@ -135,7 +135,7 @@ def identified(plan: RoutePlan) -> RoutePlan:
         plan.pod_metadata,
         plan.announces,
         *((plan.left_out,) if plan.left_out else ()),
-        *((plan.partly,) if plan.partly else ()),
+        *((plan.partial,) if plan.partial else ()),
     )
     return msgspec.structs.replace(
         plan, identity=safe_hash(msgspec.json.encode(inputs, order="sorted"), 16)
@@ -152,7 +152,7 @@ def route_plan(
     pod_metadata: PatchMetadata | None = None,
     rollout_uid: str = "",
     left_out: tuple[Reference, ...] = (),
-    partly: tuple[PartlySaid, ...] = (),
+    partial: tuple[PartialMatches, ...] = (),
 ) -> RoutePlan:
     """The content of the gateway objects at `step`; references left out of the step lead to the stable revision."""
     return identified(
@@ -168,7 +168,7 @@ def route_plan(
             pod_metadata=pod_metadata or PatchMetadata(),
             rollout_uid=rollout_uid,
             left_out=left_out,
-            partly=partly,
+            partial=partial,
         )
     )
 
@@ -182,7 +182,7 @@ def announcement(plan: RoutePlan) -> RoutePlan:
             matches=(),
             header_modifier=None,
             left_out=(),
-            partly=(),
+            partial=(),
             announces=True,
         )
     )
@@ -191,5 +191,5 @@ def announcement(plan: RoutePlan) -> RoutePlan:
 def all_to_new(plan: RoutePlan) -> RoutePlan:
     """The plan that sends all requests to the new revision, with the same changes of headers."""
     return identified(
-        msgspec.structs.replace(plan, weight=100.0, matches=(), left_out=(), partly=())
+        msgspec.structs.replace(plan, weight=100.0, matches=(), left_out=(), partial=())
     )

@@ -46,7 +46,10 @@ class Likeness:
         return node
 
     def score(self, one: Node, other: Node, levels: int = _LEVELS) -> float:
-        """From 0 (nothing in common) to 1 (equal). Objects of different names have nothing in common."""
+        """From 0 (nothing in common) to 1 (equal).
+
+        Objects of different names score 0: two routes with different names are two routes, even if they are alike.
+        """
         if one is other:
             return 1.0
         if levels == 0:
@@ -54,14 +57,15 @@ class Likeness:
         asked = (one, other, levels)
         score = self._scores.get(asked)
         if score is None:
-            score = self._scores[asked] = self._compared(one, other, levels - 1)
+            score = self._scores[asked] = self._score_of_parts(one, other, levels - 1)
         return score
 
-    def _compared(self, one: Node, other: Node, levels: int) -> float:
+    def _score_of_parts(self, one: Node, other: Node, levels: int) -> float:
         if one.members is not None and other.members is not None:
             if one.name is not None and other.name is not None and one.name != other.name:
                 return 0.0
             theirs = other.members
+            # Never both empty, here and below: equal values are one node, and `score` has answered for it.
             both = [key for key in one.members if key in theirs]
             total = len(one.members) + len(theirs) - len(both)
             return sum(self.score(one.members[key], theirs[key], levels) for key in both) / total
@@ -78,10 +82,10 @@ class Likeness:
         asked = (live, wanted)
         covered = self._covered.get(asked)
         if covered is None:
-            covered = self._covered[asked] = self._looked_into(live, wanted)
+            covered = self._covered[asked] = self._parts_cover(live, wanted)
         return covered
 
-    def _looked_into(self, live: Node, wanted: Node) -> bool:
+    def _parts_cover(self, live: Node, wanted: Node) -> bool:
         if live.members is not None and wanted.members is not None:
             have = live.members
             return all(

@@ -124,16 +124,16 @@ def validate_answer(
     original: Tree,
     references: tuple[Reference, ...],
     namespace: str,
-    around: tuple[Reference, ...] = (),
+    of_rollout: tuple[Reference, ...] = (),
 ) -> Answer | Violation:
-    """The content to write, or a violation. `references` are all that lead through this object; the references `around`
-    are all of the Rollout, and decide which companion objects are allowed.
+    """The content to write, or a violation. `references` are all that lead through this object; the references
+    `of_rollout` are all of the Rollout, and decide which companion objects are allowed.
     """
     try:
         answer = decode_tree(result)
     except ValueError as problem:
         return Violation(f"the script's answer cannot be read: {problem}")
-    return validate_tree(answer, original, references, namespace, around)
+    return validate_tree(answer, original, references, namespace, of_rollout)
 
 
 def validate_tree(
@@ -141,7 +141,7 @@ def validate_tree(
     original: Tree,
     references: tuple[Reference, ...],
     namespace: str,
-    around: tuple[Reference, ...] = (),
+    of_rollout: tuple[Reference, ...] = (),
 ) -> Answer | Violation:
     """As `validate_answer`, for an answer that is decoded already."""
     spec, before = answer.get("spec"), original.get("spec")
@@ -160,6 +160,6 @@ def validate_tree(
         if part:
             content[name] = {**part}
     objects = validate_objects(
-        answer.get("objects"), original, references, around or references, namespace
+        answer.get("objects"), original, references, of_rollout or references, namespace
     )
     return objects if isinstance(objects, Violation) else Answer(content, objects)

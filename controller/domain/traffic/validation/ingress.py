@@ -68,7 +68,7 @@ def _rule(rule: Json, reference: Reference) -> Tree | None:
 
 
 def _backend(backend: Json, reference: Reference) -> Tree | None:
-    """The same backend of the new revision; None if it is not the stable Service's."""
+    """The new revision's backend in place of the stable Service's; None for a backend of another Service."""
     service = backend.get("service") if isinstance(backend, dict) else None
     if not isinstance(service, dict) or service.get("name") != reference.stable_service:
         return None
@@ -76,7 +76,9 @@ def _backend(backend: Json, reference: Reference) -> Tree | None:
 
 
 def _concerns(entry: Json, hosts: set[str]) -> bool:
-    """A certificate for one of the hosts, or for all hosts."""
+    """The certificate is for one of the copy's hosts, or for all hosts. A copied rule without a host (`""`) needs every
+    certificate.
+    """
     named = entry.get("hosts") if isinstance(entry, dict) else None
     return (
         not isinstance(named, list)

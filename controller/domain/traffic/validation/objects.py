@@ -52,13 +52,14 @@ def carried(part: Json) -> dict[str, str]:
 def validate_objects(
     found: Json,
     original: Tree,
-    through: tuple[Reference, ...],
-    around: tuple[Reference, ...],
+    of_object: tuple[Reference, ...],
+    of_rollout: tuple[Reference, ...],
     namespace: str,
 ) -> tuple[Tree, ...] | Violation:
-    """The complete manifests of the companion objects, or a violation. References `through` lead through this object.
+    """The complete manifests of the companion objects, or a violation.
 
-    The references `around` are all of the Rollout: they say which kinds are allowed and which names are taken.
+    The references `of_object` lead through this gateway object: companion objects may lead to their Services. The
+    references `of_rollout` are all references of the Rollout: their kinds are allowed, and their names are taken.
     """
     if found is None or found in ([], {}):
         return ()
@@ -70,7 +71,7 @@ def validate_objects(
         )
     objects: list[Tree] = []
     for item in found:
-        judged = _validated(item, original, through, around, namespace)
+        judged = _validated(item, original, of_object, of_rollout, namespace)
         if isinstance(judged, Violation):
             return judged
         if _identity(judged) in map(_identity, objects):
@@ -86,24 +87,24 @@ def _identity(manifest: Tree) -> str:
 def _validated(
     item: Json,
     original: Tree,
-    through: tuple[Reference, ...],
-    around: tuple[Reference, ...],
+    of_object: tuple[Reference, ...],
+    of_rollout: tuple[Reference, ...],
     namespace: str,
 ) -> Tree | Violation:
     if not isinstance(item, dict):
         return Violation("one of the script's objects is no table")
-    kind = _kind_among(item, around)
+    kind = _kind_among(item, of_rollout)
     if kind is None:
         return Violation(
             f"the script wants a {item.get('kind')} of {item.get('apiVersion')}; only kinds that the Rollout refers to "
             "are made"
         )
-    if problem := _metadata_violation(item, kind, around, namespace) or _unknown_fields(item):
+    if problem := _metadata_violation(item, kind, of_rollout, namespace) or _unknown_fields(item):
         return Violation(f"the script's object {_identity(item)} {problem}")
     spec = item.get("spec")
     if not isinstance(spec, dict):
         return Violation(f"the script's object {_identity(item)} has no spec")
-    if problem := _place_violation(spec, original, through, namespace):
+    if problem := _place_violation(spec, original, of_object, namespace):
         return Violation(f"the script's object {_identity(item)} {problem}")
     metadata: Tree = {"name": wanted_part(item, "name"), "namespace": namespace}
     for part in ("labels", "annotations"):
@@ -151,11 +152,11 @@ def _unknown_fields(item: Tree) -> str:
 def _place_violation(
     spec: Tree,
     original: Tree,
-    through: tuple[Reference, ...],
+    of_object: tuple[Reference, ...],
     namespace: str,
 ) -> str:
     before = original.get("spec")
-    pairs = ((r.stable_service, r.canary_service) for r in through)
+    pairs = ((r.stable_service, r.canary_service) for r in of_object)
     services = {name for pair in pairs for name in pair}
     known = set(_services_in(before))
     for name in _services_in(spec):
@@ -165,7 +166,7 @@ def _place_violation(
     for host in _hosts_in(spec):
         if host not in hosts:
             return f"is for the host {host}, which the original does not name"
-    if path := _boundless(spec, before):
+    if path := _place_without_hosts(spec, before):
         return f"is for every host at {path}, where the original names some"
     return ""
 
@@ -203,7 +204,7 @@ def _services_in(value: Json) -> Iterator[str]:
                 yield _PORT.sub("", _SCHEME.sub("", name))
 
 
-def _boundless(spec: Json, original: Json) -> str:
+def _place_without_hosts(spec: Json, original: Json) -> str:
     """A place where the original always names its hosts and the object does not; empty if there is none."""
     for key in _HOSTS:
         bound: dict[str, bool] = {}

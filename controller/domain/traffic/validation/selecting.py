@@ -25,15 +25,15 @@ def unusable(service: Service, revision_labels: Iterable[str] = ()) -> Refusal |
     if selects_pods(service, revision_labels):
         return None
     named = f"Service {service.metadata.key}"
-    what = (
+    obstacle = (
         "is of type ExternalName, which has no endpoints"
         if service.spec.type == EXTERNAL
         else "has no selector, so its endpoints are written by somebody else"
     )
     return Refusal(
         reasons.SERVICE_WITHOUT_SELECTOR,
-        f"{named} {what}: it cannot lead to one revision only, and is left as it is. Name a Service that selects the "
-        "workload's pods in trafficRoutings[].service",
+        f"{named} {obstacle}: it cannot lead to one revision only, and is left as it is. Name a Service that selects "
+        "the workload's pods in trafficRoutings[].service",
         object=named,
     )
 

@@ -12,13 +12,10 @@ import msgspec
 
 from controller.domain.decision import Refusal
 from controller.domain.observation import RoutePresent, RouteSeen
-from controller.domain.traffic.companions.canary_service import canary_selector, canary_service_body
 from controller.domain.traffic.drift.object_state import read_object_state
 from controller.domain.traffic.hosts import Destination, destinations_in, is_service
 from controller.domain.traffic.original.content import strings_of
 from controller.domain.traffic.tree import Tree
-
-__all__ = ["canary_selector", "canary_service_body", "shared_service_tells_apart"]
 
 _ISTIO = "networking.istio.io"
 
@@ -73,13 +70,13 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> str:
     return f"stable and new pods differ in {', '.join(keys)}"
 
 
-def shared_service_tells_apart(
+def why_shared_service_mixes(
     routes: tuple[RouteSeen, ...],
     pod_labels_stable: dict[str, str],
     pod_labels_canary: dict[str, str],
 ) -> str | None:
-    """Why new pods would get a share as soon as they are ready; None when they would not, or when it cannot be
-    known.
+    """Why new pods would get a share as soon as they are ready; None if they would not, or if only the gateway's own
+    controller knows it.
     """
     rules = list(_objects(routes, "DestinationRule"))
     for route in _objects(routes, "VirtualService"):

@@ -44,7 +44,7 @@ async def test_forbidden_kinds_are_named_in_the_tree(tmp_path: Path) -> None:
     )
 
 
-async def test_describe_tells_the_plan_and_survives_unreadable_events(tmp_path: Path) -> None:
+async def test_describe_shows_the_plan_also_when_events_cannot_be_read(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout()) as api:
         result = await api.run("describe", "rollout/web")
         data = await api.run("describe", "web", "-o", "yaml")

@@ -102,7 +102,7 @@ async def test_abort_starts_no_release_where_none_is_under_way(tmp_path: Path) -
     assert api.patches == []
 
 
-async def test_undo_after_a_release_says_that_it_starts_one(tmp_path: Path) -> None:
+async def test_undo_after_a_release_says_that_a_new_release_starts(tmp_path: Path) -> None:
     over = make_rollout(phase="Healthy", conditions=[SUCCEEDED])
     async with cluster(tmp_path, over) as api:
         with_workload(api)

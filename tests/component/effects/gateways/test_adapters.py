@@ -78,7 +78,7 @@ class Kube:
         self.wrote_.append((resource_name, key, resource_version))
 
 
-async def test_a_kind_is_addressed_as_it_is_served() -> None:
+async def test_a_kind_is_addressed_in_the_version_that_is_served() -> None:
     kube = Kube()
     objects = KubeGatewayObjects(kube, kube)
     assert await objects.scope(VS) is Scope.NAMESPACED

@@ -12,7 +12,7 @@ from controller.api.rollout import (
     Step,
     TrafficRoutingRef,
 )
-from controller.domain.decision import Done, PartlySaid, RestoreRoutes, RoutePlan
+from controller.domain.decision import Done, PartialMatches, RestoreRoutes, RoutePlan
 from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.plan.traffic_plan import references_of, route_plan
 from controller.effects.gateways import GatewayRoutes
@@ -54,7 +54,9 @@ class Scene:
     def matched(self) -> RoutePlan:
         return self.plan(BY_PATH, self.left)
 
-    def plan(self, step: Step, left: Any = (), partly: tuple[PartlySaid, ...] = ()) -> RoutePlan:
+    def plan(
+        self, step: Step, left: Any = (), partial: tuple[PartialMatches, ...] = ()
+    ) -> RoutePlan:
         return route_plan(
             namespace=NAMESPACE,
             rollout="web",
@@ -63,7 +65,7 @@ class Scene:
             step=step,
             rollout_uid=UID,
             left_out=left,
-            partly=partly,
+            partial=partial,
         )
 
     def followed(self) -> set[str]:
@@ -96,13 +98,15 @@ async def test_a_route_that_is_left_out_is_as_its_owner_wrote_it_until_it_is_led
     assert weights(scene.server) == [50, 50]
 
 
-async def test_a_route_says_the_alternatives_that_it_can_and_no_other() -> None:
+async def test_a_route_has_the_alternatives_that_it_can_express_and_no_other() -> None:
     scene = Scene("none")
     scene.server.objects[VS]["apiVersion"] = "networking.istio.io/v1beta1"
     (reported,) = BY_PATH.matches
     other = HttpRouteMatch(path=PathMatch("Exact", "/other"))
     whole = scene.plan(Step(matches=(reported, other)))
-    part = scene.plan(Step(matches=(reported, other)), partly=(PartlySaid(REFS[0], (reported,)),))
+    part = scene.plan(
+        Step(matches=(reported, other)), partial=(PartialMatches(REFS[0], (reported,)),)
+    )
     assert part.identity != whole.identity
     assert await scene.routes.ensure(part) == Done(wrote=True)
     first = scene.server.spec(*VS)["http"][0]

@@ -196,7 +196,7 @@ async def test_a_change_is_kept_if_its_owner_asks_for_that(
 # --- announcements --------------------------------------------------------------------------------
 
 
-async def test_only_objects_whose_script_asks_for_it_name_a_service_without_a_share(
+async def test_only_objects_whose_script_announces_name_a_service_without_a_share(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:
     scripts.add("VirtualService", split, "--@announce")

@@ -13,7 +13,7 @@ DENIED = (
 SUBJECT = "Gateway shop/web"
 
 
-def test_a_missing_right_names_the_object_and_how_it_is_given() -> None:
+def test_a_missing_right_names_the_object_and_the_command_that_grants_it() -> None:
     text = unreadable(DENIED, SUBJECT)
     assert text.startswith(f"{SUBJECT}: {DENIED}; ")
     assert "moonshift.dev/aggregate-to-controller" in text

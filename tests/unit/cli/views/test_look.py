@@ -40,7 +40,7 @@ def test_the_summary_says_where_the_release_is() -> None:
     assert (NOW - found.since).total_seconds() == 90
 
 
-def test_a_stall_counts_since_it_came_up() -> None:
+def test_a_stall_counts_from_the_time_at_which_it_began() -> None:
     stall = {"type": "Stalled", "status": "True", "lastTransitionTime": ago(7)}
     found = summary_of(make_rollout(conditions=[stall]))
     assert found.stalled

@@ -110,7 +110,7 @@ def entries_of(verdict: Unchanged | Amended) -> list[object]:
     return items(child(verdict.obj, "status", "moonshift"), "approvals")
 
 
-def test_a_jump_is_noted_with_where_it_leads() -> None:
+def test_the_note_of_a_jump_names_the_new_step() -> None:
     verdict = note_approval(obj("StepPaused", step=2), obj("StepPaused", step=2, jump=4), "al", NOW)
     assert entries_of(verdict) == [{"step": 2, "by": "al", "at": "2026-05-04T12:00:00Z", "to": 4}]
 

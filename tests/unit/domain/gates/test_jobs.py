@@ -71,7 +71,7 @@ def test_the_deadline_of_the_gate_bounds_its_job() -> None:
     assert jobs.seconds_left(query(20), late, NOW) == 1
 
 
-def test_a_look_says_until_when_it_waits() -> None:
+def test_a_look_gives_the_time_until_which_it_waits() -> None:
     one = metric()
     run = AnalysisRun(step=1, started_at=NOW)
     found = look(Analysis(deadline_seconds=45), run, (Asked(one, one, None),), (), NOW)
@@ -102,7 +102,7 @@ def test_texts_of_a_job_are_filled_and_an_unknown_word_is_reported() -> None:
     assert "canary.service" in missing.message
 
 
-def test_success_is_what_is_wanted_unless_bounds_are_given() -> None:
+def test_a_job_has_to_succeed_unless_bounds_are_given() -> None:
     words = dict.fromkeys(
         ("canary.service", "stable.service", "canary.revision", "stable.revision"), "x"
     )

@@ -69,7 +69,7 @@ def test_limits_have_their_documented_effect(
     assert after(*values).verdict == verdict
 
 
-def test_a_failed_metric_tells_its_last_value_and_how_many_failed() -> None:
+def test_a_failed_metric_reports_its_last_value_and_the_number_of_failures() -> None:
     assert after(BAD, GOOD, BAD).reason == "9 is above 1 (2 of 3 measurements failed)"
 
 

@@ -19,7 +19,7 @@ def autoscaler(behavior: object, saved: str | None = None) -> Autoscaler:
 
 @pytest.mark.parametrize("saved", ["null", '{"scaleUp":{"selectPolicy":"Min"}}'])
 def test_the_behavior_of_a_paused_autoscaler_is_not_taken_for_its_owners(saved: str) -> None:
-    assert hpa.original(autoscaler(hpa.STILL, saved)) == saved
+    assert hpa.original(autoscaler(hpa.PAUSED_BEHAVIOR, saved)) == saved
 
 
 def test_an_absent_behavior_is_recorded_as_absent() -> None:

@@ -39,7 +39,7 @@ def test_pods_that_never_left_are_no_part_of_a_step(
     assert ordered_partition(replicas, back, frozenset(range(stay))) == ordered
 
 
-def test_a_set_that_was_scaled_below_those_that_stayed_wants_all() -> None:
+def test_a_set_that_was_scaled_below_the_pods_that_stayed_wants_all_its_pods() -> None:
     assert back_at(make_steps("20%"), 1, 3, 4) == 4
 
 
@@ -56,7 +56,7 @@ def test_pods_with_the_mark_of_this_release_count_as_kept() -> None:
     assert stayed([marked("a")], "another") == ()
 
 
-def test_labels_go_to_those_that_came_back_and_fill_up_with_those_that_stayed() -> None:
+def test_labels_go_to_pods_that_came_back_first_and_then_to_pods_that_stayed() -> None:
     there = [make_pod("back-1"), make_pod("back-2"), *(marked(f"stay-{at}") for at in range(10))]
     chosen = to_label(there, "r", planned=4, wanted=12)
     assert names_of(chosen) == ["back-1", "back-2", "stay-0", "stay-1"]
@@ -76,6 +76,6 @@ def test_pods_that_were_labelled_in_an_earlier_step_stay_so() -> None:
     assert names_of(chosen)[-2:] == ["wait-0", "wait-1"]
 
 
-def test_a_step_of_few_labels_gives_them_to_those_that_came_back_alone() -> None:
+def test_a_step_of_few_labels_gives_them_only_to_pods_that_came_back() -> None:
     there = [make_pod("back-1"), make_pod("back-2"), marked("stay")]
     assert names_of(to_label(there, "r", planned=1, wanted=3)) == ["back-1", "back-2"]

@@ -12,7 +12,7 @@ from controller.domain.pods.deployment import (
     read_rolling_limits,
     write_rolling_limits,
 )
-from controller.domain.pods.pacing import next_rolling_limits, settled
+from controller.domain.pods.pacing import next_rolling_limits
 from tests.unit.builders import make_deployment
 
 PLAIN = make_deployment()
@@ -77,4 +77,4 @@ def test_moves_lead_to_the_batch_without_a_pod_too_many(
         new = min(replicas, current.surge + gone)
         assert new <= wanted
     assert new == wanted
-    assert settled(rolling_limits, wanted)
+    assert rolling_limits == RollingLimits(0, max(wanted, rolling_limits.unavailable))

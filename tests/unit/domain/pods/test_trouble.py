@@ -16,7 +16,7 @@ from controller.api.workloads import (
     Waiting,
     slimmed_pod,
 )
-from controller.domain.pods.trouble import not_made, of_pods
+from controller.domain.pods.trouble import problem_of_creation, problem_of_pods
 from tests.unit.builders import NOW, make_pod
 
 UNREADY = StatusCondition(
@@ -79,7 +79,7 @@ CRASHED = ContainerState(terminated=Terminated("Error", "", 1))
 def test_the_reason_of_a_waiting_container_is_reported(
     found: ContainerStatus, reason: str, text: str
 ) -> None:
-    trouble = of_pods((pod(found),))
+    trouble = problem_of_pods((pod(found),))
     assert trouble is not None
     assert (trouble.reason, trouble.text, trouble.pod, trouble.since) == (
         reason,
@@ -87,7 +87,7 @@ def test_the_reason_of_a_waiting_container_is_reported(
         "web-1",
         NOW,
     )
-    initial = of_pods((pod(init_container_statuses=(found,)),))
+    initial = problem_of_pods((pod(init_container_statuses=(found,)),))
     assert initial == trouble
 
 
@@ -95,38 +95,38 @@ def test_the_reason_of_a_waiting_container_is_reported(
     "found", [waiting("ContainerCreating"), waiting("PodInitializing"), ContainerStatus()]
 )
 def test_a_container_that_is_being_started_is_in_no_trouble(found: ContainerStatus) -> None:
-    assert of_pods((pod(found),)) is None
+    assert problem_of_pods((pod(found),)) is None
 
 
 def test_a_pod_that_no_node_takes_says_so() -> None:
     placed = StatusCondition(
         "PodScheduled", "False", "Unschedulable", "0/5 nodes are available", NOW
     )
-    trouble = of_pods((pod(conditions=(placed,)),))
+    trouble = problem_of_pods((pod(conditions=(placed,)),))
     assert trouble is not None
     assert (trouble.reason, trouble.text) == ("Unschedulable", "0/5 nodes are available")
-    bare = of_pods((pod(conditions=(StatusCondition("PodScheduled", "False"),)),))
+    bare = problem_of_pods((pod(conditions=(StatusCondition("PodScheduled", "False"),)),))
     assert bare is not None
     assert (bare.reason, bare.text) == ("Unschedulable", "no node takes it")
 
 
 def test_a_pod_that_runs_and_is_not_ready_has_a_failing_probe() -> None:
-    trouble = of_pods((pod(ContainerStatus(name="app"), phase="Running"),))
+    trouble = problem_of_pods((pod(ContainerStatus(name="app"), phase="Running"),))
     assert trouble is not None
     assert trouble.reason == "ReadinessProbeFailing"
     assert "containers with unready status" in trouble.text
     silent = StatusCondition("Ready", "False")
-    bare = of_pods((pod(phase="Running", conditions=(silent,)),))
+    bare = problem_of_pods((pod(phase="Running", conditions=(silent,)),))
     assert bare is not None
     assert bare.text == "it runs and is not ready; its readiness probe fails"
-    assert of_pods((pod(phase="Running", conditions=()),)) is None
+    assert problem_of_pods((pod(phase="Running", conditions=()),)) is None
 
 
 def test_a_pod_that_has_failed_says_why() -> None:
-    trouble = of_pods((pod(phase="Failed", reason="Evicted", message="low on memory"),))
+    trouble = problem_of_pods((pod(phase="Failed", reason="Evicted", message="low on memory"),))
     assert trouble is not None
     assert (trouble.reason, trouble.text) == ("Evicted", "low on memory")
-    bare = of_pods((pod(phase="Failed"),))
+    bare = problem_of_pods((pod(phase="Failed"),))
     assert bare is not None
     assert (bare.reason, bare.text) == ("PodFailed", "the pod has failed")
 
@@ -141,10 +141,10 @@ def test_the_pod_with_the_oldest_trouble_is_reported() -> None:
         make_pod("web-3", ready_since=NOW),
         make_pod("web-4", deleting=True),
     )
-    trouble = of_pods(pods)
+    trouble = problem_of_pods(pods)
     assert trouble is not None
     assert trouble.pod == "web-1"
-    assert of_pods(()) is None
+    assert problem_of_pods(()) is None
 
 
 def test_the_name_of_a_pod_that_was_never_made_is_left_out() -> None:
@@ -158,7 +158,7 @@ def test_the_name_of_a_pod_that_was_never_made_is_left_out() -> None:
         )
         for name in ("x7k2p", "q9zzt")
     ]
-    first, second = (not_made((condition,)) for condition in found)
+    first, second = (problem_of_creation((condition,)) for condition in found)
     assert first == second
     assert first is not None
     assert first.text == 'pods "web-5d9-…" is forbidden: exceeded quota'
@@ -166,8 +166,8 @@ def test_the_name_of_a_pod_that_was_never_made_is_left_out() -> None:
 
 def test_a_workload_that_makes_its_pods_is_in_no_trouble() -> None:
     fine = (StatusCondition("ReplicaFailure", "False"), StatusCondition("Available", "True"))
-    assert not_made(fine) is None
-    bare = not_made((StatusCondition("FailedScale", "True"),))
+    assert problem_of_creation(fine) is None
+    bare = problem_of_creation((StatusCondition("FailedScale", "True"),))
     assert bare is not None
     assert (bare.reason, bare.text) == ("FailedScale", "condition FailedScale")
 

@@ -130,7 +130,7 @@ def test_an_approval_outranks_a_failed_gate() -> None:
     assert stalled(world).status == "False"
 
 
-def test_a_gate_that_fails_takes_the_revision_back_where_it_says_rollback() -> None:
+def test_a_failed_gate_with_on_failure_rollback_rolls_the_revision_back() -> None:
     world = released(gated(on_failure=OnFailure.ROLLBACK), errors=(0.07,))
     wait(world, 60)
     assert sizes_of(world) == {"v1": 10}

@@ -26,6 +26,7 @@ from tests.unit.builders import (
     weight_of,
 )
 from tests.unit.domain.rollout.scenes import history, seconds, started
+from tests.unit.domain.rollout.tracking import paused_at_first, says, tracking
 from tests.unit.worlds import World
 
 
@@ -359,6 +360,21 @@ def test_an_approval_of_a_stuck_step_names_the_obstacle() -> None:
     world.people.approve(KEY)
     (text,) = messages(look(world), reasons.APPROVAL_IGNORED)
     assert text.startswith("an approval was reset: the release is stalled by FailedCreate: step(1)")
+
+
+def test_a_release_of_content_that_is_stalled_by_its_routes_is_not_approved() -> None:
+    world = tracking()
+    says(world, "two")
+    world.rest()
+    world.people.forbid("EnsureRoutes", Refusal("Forbidden", "VirtualService web: no right"))
+    world.touch_routes()
+    world.rest()
+    world.people.approve(KEY)
+    assert messages(look(world), reasons.APPROVAL_IGNORED) == [
+        "an approval was reset: the release is stalled by Forbidden: VirtualService web: no right"
+    ]
+    world.rest()
+    assert paused_at_first(world)
 
 
 def test_a_release_whose_stable_pods_are_gone_for_good_can_still_be_approved() -> None:

@@ -111,7 +111,7 @@ def test_many_unready_pods_are_not_all_named() -> None:
     assert stalled(world).message.count("web-") <= 3
 
 
-def test_an_end_that_takes_too_long_says_where_it_is() -> None:
+def test_an_end_that_takes_too_long_names_its_present_part() -> None:
     world = limited()
     release(world)
     world.rest()

@@ -7,10 +7,10 @@ import pytest
 from msgspec import structs
 
 from controller.api.autoscaling import Autoscaler
-from controller.domain.pods.hpa import still
+from controller.domain.pods.hpa import is_paused
 from controller.domain.rollout import routing
 from controller.domain.rollout.deadline import _stuck
-from controller.domain.rollout.empty_side_routes import _has_share, _way_to_move_share
+from controller.domain.rollout.empty_side_record import _has_share, _way_to_move_share
 from controller.domain.rollout.empty_sides import SERVICE, Side, SideRevision
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.moving.doubled import DoubledCloneSet
@@ -29,7 +29,7 @@ def looked(world: World) -> ReleaseContext:
 
 
 def test_an_autoscaler_without_a_behavior_may_still_scale() -> None:
-    assert not still(Autoscaler())
+    assert not is_paused(Autoscaler())
 
 
 def test_the_share_of_an_un_pinned_stable_service_is_given_away_by_the_service() -> None:
@@ -45,7 +45,7 @@ def test_a_share_needs_ready_pods() -> None:
 
 def test_routes_that_lead_by_matches_alone_lead_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
     world = started()
-    monkeypatch.setattr(routing, "share_led", lambda context, status: None)
+    monkeypatch.setattr(routing, "present_share", lambda context, status: None)
     assert _has_share(looked(world), status_of(world), Side(SideRevision.NEW, "web"))
 
 

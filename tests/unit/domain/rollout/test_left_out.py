@@ -65,7 +65,7 @@ def test_a_gateway_that_cannot_match_is_left_out_of_that_step_only() -> None:
     assert left_out(world) == []
 
 
-def test_the_release_says_which_gateway_is_left_out() -> None:
+def test_the_release_names_the_gateway_that_is_left_out() -> None:
     world = released({"path", "weight"}, {"weight"})
     seen = world.observe(KEY)
     assert seen is not None
@@ -91,7 +91,7 @@ def asked(world: World) -> dict[str, int]:
     return {route.kind: len(route.plan.matches) for route in world.routes if route.plan is not None}
 
 
-def test_a_gateway_says_the_alternatives_that_it_can() -> None:
+def test_a_gateway_gets_the_alternatives_that_it_can_express() -> None:
     world = released(EVERYTHING, {"header", "weight"}, by(HEADER, PATH))
     assert inner_of(world).current_step_state == StepState.STEP_PAUSED
     assert asked(world) == {"VirtualService": 2, "Ingress": 1}

@@ -32,7 +32,7 @@ def approved_but_not_written(world: World, lives: int) -> list[str]:
     """The step is approved, and this number of processes act on it and die. Return the requests of people in the
     status.
     """
-    goals = history(world, lambda: ours_of(world).goal or ours_of(world).lent)
+    goals = history(world, lambda: ours_of(world).goal or ours_of(world).template_exchange)
     wait(world, 3)
     world.people.approve(KEY)
     stored = status_of(world)

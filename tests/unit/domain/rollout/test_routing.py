@@ -27,7 +27,6 @@ from controller.domain.observation import (
     RouteUnreadable,
 )
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE
 from controller.domain.rollout.services import made_for
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
@@ -78,7 +77,7 @@ def destination_rule(labels: dict[str, str]) -> bytes:
 
 
 def shared_world(style: str, subset: str = "stable") -> World:
-    """One Service for both revisions, told apart by a subset (or not)."""
+    """One Service for both revisions, separated by a subset (or not)."""
     strategy = CanaryStrategy(
         steps=make_steps("20%", "50%"),
         traffic_routings=(make_routing("web", VIRTUAL_SERVICE, RULE),),
@@ -318,7 +317,7 @@ def test_a_step_that_a_gateway_cannot_say_is_reported_before_a_pod_is_made() -> 
     world.rest()
     stalled = condition(status_of(world), "Stalled")
     assert stalled is not None
-    assert stalled.reason == "StepUnsayable"
+    assert stalled.reason == "UnsupportedStep"
     assert "cannot divide requests by weight" in stalled.message
     assert sizes_of(world) == {"v1": 10}
 
@@ -348,7 +347,9 @@ def test_a_rollback_goes_on_where_the_kind_is_no_longer_served() -> None:
 def test_a_rollback_goes_on_where_another_rollout_leads_with_the_object() -> None:
     world = started("canary")
     release(world, "v1")
-    used = with_routes(observed(world), RouteUnreadable(GATEWAY_OBJECT_IN_USE, "led by another"))
+    used = with_routes(
+        observed(world), RouteUnreadable(reasons.GATEWAY_OBJECT_IN_USE, "led by another")
+    )
     stalled = condition(decided(world, used).status, "Stalled")
     assert stalled is not None
     assert stalled.status == "False"

@@ -83,7 +83,7 @@ def test_a_set_of_pods_is_named_as_its_kind_names_it(which: str) -> None:
 
 
 @EVERY
-def test_a_release_begun_by_an_older_version_goes_on_where_it_was(which: str) -> None:
+def test_a_release_begun_by_an_older_version_continues_at_its_step(which: str) -> None:
     world = make_set_world(which)
     release_set(world)
     world.rest()

@@ -184,7 +184,7 @@ def test_an_end_whose_pods_may_not_be_created_says_so() -> None:
     assert status_of(world).phase == "Healthy"
 
 
-def test_a_deadline_tells_the_trouble_too_and_takes_the_template_back() -> None:
+def test_a_deadline_reports_the_problem_of_the_pods_and_restores_the_template() -> None:
     strategy = structs.replace(
         make_strategy(steps=make_steps("20%", "50%")),
         progress_deadline_seconds=100,
@@ -200,7 +200,7 @@ def test_a_deadline_tells_the_trouble_too_and_takes_the_template_back() -> None:
     assert ours_of(world).failed_template
 
 
-def test_a_deadline_without_a_way_back_tells_the_trouble_too() -> None:
+def test_a_deadline_without_a_kept_template_reports_the_problem_of_the_pods() -> None:
     strategy = structs.replace(
         make_strategy(steps=make_steps("20%", "50%")), progress_deadline_seconds=100
     )

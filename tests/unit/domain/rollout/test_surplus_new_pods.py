@@ -58,7 +58,7 @@ def give_stable_template(world: World) -> None:
     without_nodes(world)
     with_nodes(world)
     world.run_until(lambda: set_of(world).spec.template == template("v1"))
-    assert ours_of(world).lent == surplus_new_pods.STABLE
+    assert ours_of(world).template_exchange == surplus_new_pods.STABLE
 
 
 @EACH
@@ -73,7 +73,7 @@ def test_a_daemon_set_whose_nodes_were_all_away_has_the_first_steps_share_afterw
     assert versions_of(world) == {"v1": 4, "v2": 1}
     assert (ours_of(world).step, ours_of(world).stable_revision) == (1, stable)
     assert set_of(world).spec.template == template("v2")
-    assert ours_of(world).lent == ""
+    assert ours_of(world).template_exchange == ""
     approve(world)
     assert versions_of(world) == {"v1": 3, "v2": 2}
 
@@ -105,7 +105,7 @@ def test_the_release_template_that_somebody_applies_meanwhile_is_the_releases_ow
     release_set(world, "v2")
     world.rest()
     assert versions_of(world) == {"v1": 4, "v2": 1}
-    assert ours_of(world).lent == ""
+    assert ours_of(world).template_exchange == ""
 
 
 def test_a_third_revision_that_comes_meanwhile_is_released_over_the_running_one() -> None:
@@ -114,7 +114,7 @@ def test_a_third_revision_that_comes_meanwhile_is_released_over_the_running_one(
     release_set(world, "v3")
     world.rest()
     assert versions_of(world) == {"v2": 4, "v3": 1}
-    assert ours_of(world).lent == ""
+    assert ours_of(world).template_exchange == ""
 
 
 @pytest.mark.parametrize("how", ["deleted", "disabled"])
@@ -151,7 +151,7 @@ def test_a_daemon_set_that_is_made_again_meanwhile_is_another_one() -> None:
     world.rest()
     assert set_of(world).metadata.uid != before.metadata.uid
     assert set_of(world).spec.template == template("v3")
-    assert ours_of(world).lent == ""
+    assert ours_of(world).template_exchange == ""
 
 
 def test_ready_pods_beyond_the_share_go_within_the_owners_limit() -> None:
@@ -223,4 +223,4 @@ def test_a_take_all_step_may_have_all_nodes() -> None:
     release_set(world)
     world.run_until(lambda: versions_of(world) == {"v2": 5})
     world.rest()
-    assert ours_of(world).lent == ""
+    assert ours_of(world).template_exchange == ""

@@ -65,7 +65,9 @@ def test_the_next_step_with_traffic_pins_and_routes_again(style: str) -> None:
 
 @pytest.mark.parametrize("steps", [BETWEEN, LAST], ids=["between", "last"])
 @BOTH
-def test_the_service_is_wide_before_it_gets_everything(style: str, steps: tuple[Step, ...]) -> None:
+def test_the_service_selects_both_revisions_before_it_gets_all_requests(
+    style: str, steps: tuple[Step, ...]
+) -> None:
     world = started(style, steps)
     seen = history(world, lambda: (weight_of(world), len(versions_behind(world))))
     approve(world)

@@ -213,7 +213,7 @@ def test_a_step_that_a_script_cannot_express_is_reported_before_a_shared_route_o
     )
     change(world, A)
     world.rest()
-    assert stalled_reason(world, A) == "StepUnsayable"
+    assert stalled_reason(world, A) == "UnsupportedStep"
     assert led(world) == []
     world.scripts.can["VirtualService"] = {"weight", "header"}
     world.passes.scripts_changed()

@@ -14,7 +14,6 @@ from controller.domain.traffic.drift.object_state import (
     Editor,
     ObjectState,
     editor_of,
-    name_of,
     other_user,
     read_object_state,
     see_route,
@@ -177,7 +176,7 @@ def test_one_object_follows_one_rollout() -> None:
 
 
 def test_messages_name_kind_namespace_and_name() -> None:
-    assert name_of(VS, "demo") == "VirtualService demo/web"
+    assert VS.name_in("demo") == "VirtualService demo/web"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.original.httproute import worked_out_original
+from controller.domain.traffic.original.httproute import computed_original
 
 ROUTE = Reference("gateway.networking.k8s.io/v1", "HTTPRoute", "web", "web", "web-canary")
 
@@ -30,7 +30,7 @@ def route(*rules: Mapping[str, object]) -> bytes:
 
 def original_of(*rules: Mapping[str, object]) -> Any:
     """The rules that are worked out; None if nothing is to be done."""
-    text = worked_out_original(route(*rules), ROUTE)
+    text = computed_original(route(*rules), ROUTE)
     if text is None:
         return None
     body = json.loads(text)
@@ -62,12 +62,12 @@ def test_a_route_that_nobody_leads_is_left_alone() -> None:
 
 @pytest.mark.parametrize("raw", [b"[", b"{}", b'{"spec": {"rules": 1}}', b'{"spec": []}'])
 def test_an_object_that_is_no_route_is_left_alone(raw: bytes) -> None:
-    assert worked_out_original(raw, ROUTE) is None
+    assert computed_original(raw, ROUTE) is None
 
 
 def test_other_kinds_and_shared_services_are_left_alone() -> None:
     led = route({"backendRefs": [ref("web", 80), ref("web-canary", 20)]})
     shared = Reference("gateway.networking.k8s.io/v1", "HTTPRoute", "web", "web", "web")
     grpc = Reference("gateway.networking.k8s.io/v1", "GRPCRoute", "web", "web", "web-canary")
-    assert worked_out_original(led, shared) is None
-    assert worked_out_original(led, grpc) is None
+    assert computed_original(led, shared) is None
+    assert computed_original(led, grpc) is None

@@ -16,9 +16,9 @@ from controller.domain.traffic.plan.abilities import (
     Headers,
     granted,
     left_out,
+    missing_abilities,
     name_of_script,
     needs,
-    unsayable,
 )
 from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
 
@@ -72,15 +72,17 @@ def test_with_matches_and_a_share_both_count() -> None:
     step = Step(matches=(HEADER,), traffic="0.5%")
     assert needs(step, both=True) == {"header", "weight", "subpercent"}
     asked = msgspec.structs.replace(ROUTE, params=msgspec.Raw(b'{"both":true}'))
-    assert unsayable(step, asked, frozenset({"header", "weight"})) == ("say parts of a percent",)
-    assert unsayable(step, INGRESS, frozenset({"header", "both"})) == (
+    assert missing_abilities(step, asked, frozenset({"header", "weight"})) == (
+        "divide by parts of a percent",
+    )
+    assert missing_abilities(step, INGRESS, frozenset({"header", "both"})) == (
         "divide requests by weight",
-        "say parts of a percent",
+        "divide by parts of a percent",
     )
 
 
 def test_a_script_without_a_header_is_granted_every_step() -> None:
-    assert unsayable(Step(traffic="0.5%"), ROUTE, None) == ()
+    assert missing_abilities(Step(traffic="0.5%"), ROUTE, None) == ()
     headers: Headers = lambda _: ScriptHeader()  # noqa: E731
     assert granted(ROUTE, (ROUTE,), headers) is None
     nothing: Headers = lambda _: None  # noqa: E731
@@ -104,7 +106,9 @@ def test_siblings_share_the_work_of_one_service() -> None:
         return headers(reference) if reference.kind == "ServiceSplitter" else ScriptHeader()
 
     assert (
-        unsayable(Step(matches=(HEADER,)), SPLITTER, granted(SPLITTER, (SPLITTER, ROUTER), silent))
+        missing_abilities(
+            Step(matches=(HEADER,)), SPLITTER, granted(SPLITTER, (SPLITTER, ROUTER), silent)
+        )
         == ()
     )
 

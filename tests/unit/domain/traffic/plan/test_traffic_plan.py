@@ -153,7 +153,7 @@ def test_objects_left_out_of_a_step_are_named_and_switched_with_the_others() -> 
     assert all_to_new(some) == all_to_new(plan())
 
 
-def test_a_script_of_the_namespace_is_known_by_where_it_is_and_changes_the_plan() -> None:
+def test_a_script_of_the_namespace_is_identified_by_its_place_and_changes_the_plan() -> None:
     reference = NetworkRef("a.io/v1", "Lane", "web", script_ref=ScriptRef("scripts", "k", "router"))
     entry = TrafficRoutingRef(service="web", custom_network_refs=(reference,))
     (found,) = references_of((entry,), False, "shop")

@@ -10,7 +10,7 @@ from controller.domain import reasons
 from controller.domain.decision import Decision, Note
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.ends import End
-from controller.reconcilers.telling import Telling
+from controller.reconcilers.reporting import Reporting
 from tests.unit.builders import KEY, ours_of, status_of
 from tests.unit.domain.rollout.scenes import started
 from tests.unit.worlds import World
@@ -40,10 +40,10 @@ def silent(rollout: Rollout, note: Note) -> None:
     """Events are not looked at."""
 
 
-def tell(world: World, counted: Counted, decision: Decision) -> None:
+def report(world: World, counted: Counted, decision: Decision) -> None:
     seen = world.observe(KEY)
     assert seen is not None
-    Telling(silent, counted).tell(seen, decision, world.cluster.now)
+    Reporting(silent, counted).report(seen, decision, world.cluster.now)
 
 
 def test_an_end_is_counted_with_the_time_since_the_release_began() -> None:
@@ -53,7 +53,7 @@ def test_an_end_is_counted_with_the_time_since_the_release_began() -> None:
     world.cluster.set_clock(began + timedelta(minutes=3))
     counted = Counted()
     note = Note(reasons.RELEASE_ABANDONED, "the release is over", ended=End.DELETED)
-    tell(world, counted, Decision(status_of(world), notes=(note,)))
+    report(world, counted, Decision(status_of(world), notes=(note,)))
     assert counted.ended == [("shop", "deleted", 180.0)]
 
 
@@ -62,8 +62,8 @@ def test_a_change_of_a_route_that_is_left_alone_is_counted_when_it_is_met() -> N
     counted = Counted()
     held = (Condition(DRIFTED, "True", reasons.ROUTE_HELD),)
     status = structs.replace(status_of(world), conditions=held)
-    tell(world, counted, Decision(status))
+    report(world, counted, Decision(status))
     rollout = world.cluster.rollouts[KEY]
     world.cluster.rollouts.put(structs.replace(rollout, status=status))
-    tell(world, counted, Decision(status))
+    report(world, counted, Decision(status))
     assert counted.drifts == ["held"]

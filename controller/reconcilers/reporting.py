@@ -48,7 +48,7 @@ class RolloutMetrics(Protocol):
     def state_left(self, state: str, waiting_for: str, seconds: float) -> None: ...
 
 
-class Telling:
+class Reporting:
     """Events, log lines and metrics of all Rollouts."""
 
     def __init__(
@@ -61,19 +61,19 @@ class Telling:
         self._events = events
         self._metrics = metrics
         self._gone = gone
-        self._untold: dict[Key, tuple[Note, ...]] = {}
+        self._unreported: dict[Key, tuple[Note, ...]] = {}
 
     def forget(self, key: Key) -> None:
         """The Rollout is gone."""
-        self._untold.pop(key, None)
+        self._unreported.pop(key, None)
         self._gone(key)
 
     def keep(self, key: Key, decision: Decision) -> None:
         """The status could not be written: completed actions are reported with the next one."""
         facts = (note for note in decision.notes if note.reason in _FACTS)
-        kept = dict.fromkeys((*self._untold.get(key, ()), *facts))
+        kept = dict.fromkeys((*self._unreported.get(key, ()), *facts))
         if kept:
-            self._untold[key] = tuple(kept)
+            self._unreported[key] = tuple(kept)
 
     def status_refused(self, rollout: Rollout, message: str) -> None:
         """The API server refused the status, with this message; only an Event and the log can report it."""
@@ -81,11 +81,11 @@ class Telling:
         extra = {"rollout": str(rollout.metadata.key), "error": message}
         _log.warning("status refused", extra=extra)
 
-    def tell(self, seen: Observation, decision: Decision, now: datetime) -> None:
+    def report(self, seen: Observation, decision: Decision, now: datetime) -> None:
         """Report a pass whose status is written, or does not change."""
         rollout = seen.rollout
         key = rollout.metadata.key
-        for note in dict.fromkeys((*self._untold.pop(key, ()), *decision.notes)):
+        for note in dict.fromkeys((*self._unreported.pop(key, ()), *decision.notes)):
             self._events(rollout, note)
             self._count(key, note, _moonshift_status(rollout.status), now)
         before, after, status = (

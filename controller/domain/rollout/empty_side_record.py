@@ -1,0 +1,178 @@
+"""The record of the sides without ready pods: since when each is empty, and when its share has to move or to return.
+
+`empty_side_routes` moves the shares that this record names. A share moves after the grace period, or at once if no pod
+of the side is wanted; it returns when the side has been ready for the grace period. Invariant: instants are kept in the
+status, and a missing instant counts as now. This room returns a status and no action.
+"""
+
+from datetime import timedelta
+
+from msgspec import structs
+
+from controller.api import names
+from controller.api.rollout import EmptySide, RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain.rollout import routing, services
+from controller.domain.rollout.empty_sides import (
+    ROUTES,
+    SERVICE,
+    Side,
+    SideRevision,
+    has_ready_pods,
+    reaches_a_ready_pod,
+    ready_pods_if_unpinned,
+    sides,
+)
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.status import with_moonshift_status
+
+PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
+"""Ends of a release during which the stable Service stays pinned until the workload is released."""
+
+
+def noted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """Record since when each side is empty while the other is not, and since when it is ready again.
+
+    While a workload has no replicas, every side becomes empty: the record does not change.
+    """
+    if context.seen.workload is not None and not context.replicas:
+        return status
+    ours = moonshift_status(status)
+    known = ours.empty_sides
+    found: dict[str, EmptySide] = {}
+    if ours.release and context.seen.workload is not None:
+        for side in sides(context):
+            entry = _entry_after_this_pass(context, status, side, known.get(side.key))
+            if entry is not None:
+                found[side.key] = entry
+    return status if found == known else with_moonshift_status(status, empty_sides=found)
+
+
+def _entry_after_this_pass(
+    context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide | None
+) -> EmptySide | None:
+    """The record of a side; None if the side has no problem.
+
+    A record begins only for a side that has a share, while the other side has ready pods. It then stays until the side
+    is ready again, or until its share does not return.
+    """
+    alive = has_ready_pods(context, status, side)
+    if known is None:
+        wrong = (
+            not alive
+            and _has_share(context, status, side)
+            and _other_side_has_ready_pods(context, side)
+        )
+        return _due(context, status, side, EmptySide()) if wrong else None
+    if alive:
+        return _returning(context, known)
+    if _is_over(context, status, side, known):
+        return None
+    return _due(context, status, side, structs.replace(known, ready_again=None))
+
+
+def _returning(context: ReleaseContext, known: EmptySide) -> EmptySide | None:
+    """The record ends when the side has been ready for the grace period; at once where no share was moved."""
+    since = known.ready_again or context.now
+    if not known.led_away or since + context.grace <= context.now:
+        return None
+    return structs.replace(known, ready_again=since)
+
+
+def _due(context: ReleaseContext, status: RolloutStatus, side: Side, entry: EmptySide) -> EmptySide:
+    """The share moves as soon as the grace period is over, if the other side has ready pods."""
+    since = entry.since or context.now
+    entry = structs.replace(entry, since=since)
+    patience = timedelta() if _no_pod_is_wanted(context, status, side) else context.grace
+    if entry.led_away or since + patience > context.now:
+        return entry
+    return structs.replace(entry, led_away=_way_to_move_share(context, side))
+
+
+def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+    """The side has no ready pod because no pod of it is wanted."""
+    if is_removed_by_the_release(context, status, side):
+        return True
+    is_deployment = context.workload.kind is WorkloadKind.DEPLOYMENT
+    return side.revision is SideRevision.STABLE and is_deployment and not context.old_revision_runs
+
+
+def is_removed_by_the_release(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+    """The release itself removes the last pod of this side."""
+    ours = moonshift_status(status)
+    if side.revision is SideRevision.NEW or context.style is not Style.PARTITION:
+        return False
+    return ours.goal == Goal.SUCCESS or context.leaves_none(max(1, ours.step))
+
+
+def _is_over(context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide) -> bool:
+    """The share that was moved does not return: nothing is pinned, or routed, any more."""
+    ours = moonshift_status(status)
+    # The new side: the release ends, or its step leaves the new side without a route of its own.
+    if side.revision is SideRevision.NEW:
+        step = context.step(ours.step)
+        ends = bool(ours.goal) or not step.routes_traffic or context.takes_all(ours.step)
+        return ends and not context.routes_lead
+    if known.led_away == ROUTES:
+        return not context.routes_lead
+    # The share moved by un-pinning. While routes still lead to a Service without any ready pod, the record is needed.
+    stranded = context.routes_lead and not reaches_a_ready_pod(context, side.service)
+    if stranded or _is_pinned(context, side.service):
+        return False
+    return (
+        is_removed_by_the_release(context, status, side)
+        or services.pin_is_over(context, max(1, ours.step))
+        or (bool(ours.goal) and ours.goal not in PINNED_ON)
+    )
+
+
+def _has_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+    """This side receives requests: from the routes, or because its Service is pinned."""
+    if side.revision is SideRevision.STABLE and not context.shared:
+        if _is_pinned(context, side.service):
+            return True
+        if reaches_a_ready_pod(context, side.service):
+            return False
+    if not context.routes_lead:
+        return False
+    share = routing.present_share(context, status)
+    if share is None:
+        # A step with matches, or a plan that is not known: some requests may go to either side.
+        return True
+    return share > 0 if side.revision is SideRevision.NEW else share < 100
+
+
+def _other_side_has_ready_pods(context: ReleaseContext, side: Side) -> bool:
+    """The other side has ready pods."""
+    canary = context.canary_service_of(side.service)
+    if side.revision is SideRevision.NEW:
+        return reaches_a_ready_pod(context, side.service)
+    if not context.shared and ready_pods_if_unpinned(context, side.service):
+        # The Service is un-pinned already; its slices will soon show it.
+        return _is_pinned(context, side.service)
+    return context.routes_lead and reaches_a_ready_pod(context, canary)
+
+
+def _is_pinned(context: ReleaseContext, service: str) -> bool:
+    found = context.service(service)
+    return found is not None and names.PINNED in found.metadata.labels
+
+
+def _way_to_move_share(context: ReleaseContext, side: Side) -> str:
+    """The way in which the side's share can be moved now; empty if no pod would receive the share."""
+    un_pinned = (
+        side.revision is SideRevision.STABLE
+        and not context.shared
+        and reaches_a_ready_pod(context, side.service)
+    )
+    if un_pinned:
+        return SERVICE
+    if not _other_side_has_ready_pods(context, side):
+        return ""
+    by_service = (
+        side.revision is SideRevision.STABLE
+        and not context.shared
+        and ready_pods_if_unpinned(context, side.service)
+    )
+    return SERVICE if by_service else ROUTES
