@@ -128,7 +128,8 @@ def _waiting(case: Case) -> tuple[Remedy, ...]:
     if summary.phase == Phase.PROGRESSING and summary.paused:
         return case.ours("resume", "let the release go on"), case.undo()
     if found := of_pods.unready(case):
-        return *found, case.undo()
+        # At rest, `undo` would begin a release.
+        return (*found, case.undo()) if summary.phase == Phase.PROGRESSING else found
     if _measures_nothing(case):
         return case.describe("every measurement"), case.undo()
     return (case.describe(),) if problems_of(case.view) else ()

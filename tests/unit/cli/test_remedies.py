@@ -299,6 +299,8 @@ def test_pods_in_trouble_are_looked_at_before_they_are_a_stall() -> None:
         "kubectl describe pod p1 -n shop",
         "kubectl moonshift undo web -n shop",
     ]
+    resting = structs.replace(view, summary=structs.replace(view.summary, phase="Healthy"))
+    assert typed(resting) == ["kubectl describe pod p1 -n shop"]
 
 
 def test_without_a_controller_its_pods_are_looked_at_and_nothing_else() -> None:
