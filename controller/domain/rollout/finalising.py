@@ -53,6 +53,8 @@ class Goal(StrEnum):
     """The workload has, or had, no replicas: only the stable revision returns, and the release begins again."""
 
 
+ENDPOINTS_FOLLOW_WITHIN = timedelta(seconds=10)
+"""Kubernetes lists a ready pod among the endpoints of its Services within this time, also on a busy control plane."""
 SHORTEST_WAIT_FOR_STABLE = timedelta(minutes=10)
 """The time for which a rollback waits for stable pods; a longer progress deadline of the owner makes it longer."""
 
@@ -190,7 +192,7 @@ def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> 
     must not keep its share.
     """
     if not stable_pods_are_needed(context, status):
-        return None
+        return _endpoints_follow(context, status)
     stable, due = _stable_pods(context, status), _returns_at_the_latest(context, status)
     if stable.ready and due <= context.now:
         return None
@@ -216,6 +218,16 @@ def enough_for_all_traffic(context: ReleaseContext) -> int:
     return -(-2 * context.replicas // 3)
 
 
+def _endpoints_follow(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Wait until the stable Services lead to the pods that have just become ready, for ten seconds at most."""
+    pods = context.pods_of(moonshift_status(status).stable_revision)
+    behind = context.ready(pods).ready - services.not_yet_endpoints(context, pods)
+    times = [pod.ready_since for pod in pods if pod.ready_since is not None]
+    due = max(times, default=context.now) + ENDPOINTS_FOLLOW_WITHIN
+    waits = context.routes_lead and behind < enough_for_all_traffic(context) and due > context.now
+    return Stop(status=status, wake_at=due) if waits else None
+
+
 def _stable_pods(context: ReleaseContext, status: RolloutStatus) -> Readiness:
     return context.ready(context.pods_of(moonshift_status(status).stable_revision))
 
@@ -234,7 +246,7 @@ def _replace_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop |
     returns.
     """
     if not stable_pods_are_needed(context, status):
-        return None
+        return _endpoints_follow(context, status)
     replaced = mechanism_of(context).replace_abandoned(context, status)
     if replaced is None:
         return None

@@ -5,10 +5,13 @@ Service, selects the new one. Invariant: a Service loses no pods and is not dele
 it; `routing` keeps the instants of routes. Must not plan or move routes.
 """
 
+from collections.abc import Iterable
+
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.networking import Service
 from controller.api.rollout import RolloutStatus
+from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -147,16 +150,32 @@ def stable_services_miss_new_pods(context: ReleaseContext) -> bool:
 
 def _does_not_lead_to_new_pods(context: ReleaseContext, name: str) -> bool:
     """The Service's owner selects new pods that are ready, but none is among its endpoints yet."""
+    wanted = _selected_and_ready(context, name, context.new_pods)
+    return bool(wanted) and not wanted & context.ready_endpoints(name)
+
+
+def not_yet_endpoints(context: ReleaseContext, pods: Iterable[Pod]) -> int:
+    """How many of these pods are ready and selected by a stable Service, and are not among its endpoints yet."""
+    if context.shared:
+        return 0
+    missing = (
+        _selected_and_ready(context, name, pods) - context.ready_endpoints(name)
+        for name in context.stable_services
+    )
+    return max(map(len, missing), default=0)
+
+
+def _selected_and_ready(context: ReleaseContext, name: str, pods: Iterable[Pod]) -> frozenset[str]:
+    """UIDs of the ready pods that a Service selects; none if the Service is gone."""
     service = context.service(name)
     if service is None:
-        return False
-    wanted = {
+        return frozenset()
+    return frozenset(
         pod.metadata.uid
-        for pod in context.new_pods
+        for pod in pods
         if pod.ready_since is not None
         and service.spec.selector.items() <= pod.metadata.labels.items()
-    }
-    return bool(wanted) and not wanted & context.ready_endpoints(name)
+    )
 
 
 def widened_canary_services(context: ReleaseContext) -> tuple[Action, ...]:

@@ -88,7 +88,7 @@ def forbidden(failure: Forbidden, subject: str) -> Refusal:
 def webhook_failed(failure: WebhookFailed, subject: str) -> Refusal:
     """A webhook of somebody else, which the API server asks before each write of the object, gave no answer."""
     return Refusal(
-        "WebhookFailed",
+        reasons.WEBHOOK_FAILED,
         f"{subject} was not written: {failure.message}",
         object=subject,
         retry_after=UNWATCHED,

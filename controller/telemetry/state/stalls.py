@@ -45,8 +45,8 @@ _REASONS = {
         reasons.SERVICE_ACCOUNT_FORBIDDEN,
         "FailedCreate",
         "QuotaExceeded",
-        "Invalid",
-        "WebhookFailed",
+        reasons.INVALID,
+        reasons.WEBHOOK_FAILED,
     ),
     StallClass.KIND: (
         availability.NotServed.reason,

@@ -39,6 +39,7 @@ from tests.unit.domain.rollout.scenes import (
     in_state,
     pin_of,
     reason_of,
+    seconds,
     started,
 )
 from tests.unit.worlds import World
@@ -491,3 +492,24 @@ def test_canary_style_needs_no_more_stable_pods_before_a_rollback() -> None:
     world.rest()
     assert weight_of(world) is None
     assert pin_of(world, "web-canary") == "gone"
+
+
+def test_routes_return_once_the_stable_service_leads_to_the_pods_that_became_ready() -> None:
+    world = started("partition")
+    release(world, "v1")
+    seen = world.observe(KEY)
+    assert seen is not None
+    assert seen.workload is not None
+    slices = tuple(
+        structs.replace(part, endpoints=(part.endpoints or ())[:1])
+        if part.service == "web"
+        else part
+        for part in seen.slices
+    )
+    late = structs.replace(seen, slices=slices)
+    stable = [pod for pod in seen.workload.pods if pod.revision == revision_of(world, "v1")]
+    times = [pod.ready_since for pod in stable if pod.ready_since is not None]
+    waits = decide(late, max(times) + seconds(9))
+    assert (waits.actions, waits.wake_at) == ((), max(times) + seconds(10))
+    assert decide(seen, max(times) + seconds(9)).actions
+    assert decide(late, max(times) + seconds(10)).actions
