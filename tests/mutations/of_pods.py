@@ -118,15 +118,6 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.finalising",
-        (
-            "routes leave abandoned pods before stable ones are ready",
-            "    replaced = mechanism_of(context).replace_abandoned(context, status)\n",
-            "    replaced = None\n",
-            ABANDONED_PODS,
-        ),
-    ),
-    *of(
         "rollout.moving.from_zero",
         (
             "ReplicaSets that returned from zero are emptied before stable pods exist",

@@ -2,6 +2,7 @@
 
 from tests.mutations.mutation import (
     ABANDONED,
+    ABANDONED_PODS,
     APPROVALS,
     DISTURBANCES,
     FROM_ZERO,
@@ -162,6 +163,21 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
+        "rollout.stable_capacity",
+        (
+            "few stable pods take all traffic back",
+            "    return context.routes_lead and ready < enough_for_all_traffic(context)\n",
+            "    return context.routes_lead and not ready\n",
+            DISTURBANCES,
+        ),
+        (
+            "routes leave abandoned pods before stable ones are ready",
+            "    replaced = mechanism_of(context).replace_abandoned(context, status)\n",
+            "    replaced = None\n",
+            ABANDONED_PODS,
+        ),
+    ),
+    *of(
         "rollout.finalising",
         (
             "success restores the routes before the workload is upgraded",
@@ -193,20 +209,14 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a third revision behind a shared Service ignores the margin",
-            "_replace_abandoned),\n        *_ROUTES_HAVE_LEFT,\n",
-            "_replace_abandoned),\n        *_ROUTES_RETURN,\n",
+            ".replace_abandoned),\n        *_ROUTES_HAVE_LEFT,\n",
+            ".replace_abandoned),\n        *_ROUTES_RETURN,\n",
             ROUTING,
         ),
         (
             "the canary Service goes with the routes",
             "    return _grace_period(context, status) or Stop(status=status, actions=actions)\n",
             "    return Stop(status=status, actions=actions)\n",
-        ),
-        (
-            "few stable pods take all traffic back",
-            "    return context.routes_lead and ready < enough_for_all_traffic(context)\n",
-            "    return context.routes_lead and not ready\n",
-            DISTURBANCES,
         ),
         (
             "a Rollout un-pins what another one pinned",

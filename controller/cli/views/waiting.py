@@ -15,15 +15,15 @@ from controller.cli.views.view import TimerView
 from controller.domain import reasons
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
-from controller.domain.rollout.finalising import (
-    Goal,
-    enough_for_all_traffic,
-    stable_pods_are_needed,
-)
+from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import (
     ReleaseContext,
     canary_status,
     moonshift_status,
+)
+from controller.domain.rollout.stable_capacity import (
+    enough_for_all_traffic,
+    stable_pods_are_needed,
 )
 from controller.domain.rollout.status import condition
 

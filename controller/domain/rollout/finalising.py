@@ -8,7 +8,6 @@ the old pods for a while). On rollback, deletion and disabling the routes go to 
 """
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from enum import StrEnum
 
 from controller.api import names
@@ -19,16 +18,14 @@ from controller.domain.decision import (
     DeleteCanaryDeployment,
     RemoveFinalizer,
 )
-from controller.domain.pods.deployment import progress_deadline
 from controller.domain.pods.marks import marked_for
-from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import (
     autoscalers,
     batches,
-    empty_sides,
     restoring,
     routing,
     services,
+    stable_capacity,
 )
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.deployments import kept_paused
@@ -52,11 +49,6 @@ class Goal(StrEnum):
     SCALED_AWAY = "ScaledAway"
     """The workload has, or had, no replicas: only the stable revision returns, and the release begins again."""
 
-
-ENDPOINTS_FOLLOW_WITHIN = timedelta(seconds=10)
-"""Kubernetes lists a ready pod among the endpoints of its Services within this time, also on a busy control plane."""
-SHORTEST_WAIT_FOR_STABLE = timedelta(minutes=10)
-"""The time for which a rollback waits for stable pods; a longer progress deadline of the owner makes it longer."""
 
 Part = Callable[[ReleaseContext, RolloutStatus], Stop | None]
 
@@ -115,7 +107,9 @@ def _unpin_first(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
     Partition style only: there the new pods stay, because the workload's own controller continues with their template.
     """
-    if context.style is not Style.PARTITION or not stable_pods_are_needed(context, status):
+    if context.style is not Style.PARTITION or not stable_capacity.stable_pods_are_needed(
+        context, status
+    ):
         return None
     return _unpin_and_wait_for_endpoints(context, status)
 
@@ -183,80 +177,6 @@ def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if labels and not _still_frozen(context):
         return Stop(status=status, actions=labels)
     return _resume_workload(context, status)
-
-
-def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """A rollback with too few ready stable pods: add some before the traffic returns.
-
-    If they do not become ready for ten minutes, the traffic returns to those that are: the version that was taken back
-    must not keep its share.
-    """
-    if not stable_pods_are_needed(context, status):
-        return _endpoints_follow(context, status)
-    stable, due = _stable_pods(context, status), _returns_at_the_latest(context, status)
-    if stable.ready and due <= context.now:
-        return None
-    actions = mechanism_of(context).scale_up_stable(context, stable)
-    if actions is None:
-        # No pod can be added: while the new revision has ready pods, no route returns to a revision without any.
-        waits = not stable.ready and empty_sides.new_side_has_ready_pods(context, status)
-        return Stop(status=status) if waits else None
-    times = [time for time in (stable.next_at, due) if time is not None and time > context.now]
-    return _widen_canary_services(context, status) or Stop(
-        status=status, actions=actions, wake_at=min(times, default=None)
-    )
-
-
-def stable_pods_are_needed(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """Routes still lead requests away from the stable pods, and too few of these are ready to take all traffic."""
-    ready = _stable_pods(context, status).ready
-    return context.routes_lead and ready < enough_for_all_traffic(context)
-
-
-def enough_for_all_traffic(context: ReleaseContext) -> int:
-    """Two thirds of the wanted pods are enough for all traffic for a short time."""
-    return -(-2 * context.replicas // 3)
-
-
-def _endpoints_follow(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Wait until the stable Services lead to the pods that have just become ready, for ten seconds at most."""
-    pods = context.pods_of(moonshift_status(status).stable_revision)
-    behind = context.ready(pods).ready - services.not_yet_endpoints(context, pods)
-    times = [pod.ready_since for pod in pods if pod.ready_since is not None]
-    due = max(times, default=context.now) + ENDPOINTS_FOLLOW_WITHIN
-    waits = context.routes_lead and behind < enough_for_all_traffic(context) and due > context.now
-    return Stop(status=status, wake_at=due) if waits else None
-
-
-def _stable_pods(context: ReleaseContext, status: RolloutStatus) -> Readiness:
-    return context.ready(context.pods_of(moonshift_status(status).stable_revision))
-
-
-def _widen_canary_services(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """The canary Services also select stable pods: while new pods go, the routes that name them always reach a pod."""
-    widened = services.widened_canary_services(context)
-    narrow = services.canary_services_miss_stable_pods(
-        context, moonshift_status(status).stable_revision
-    )
-    return Stop(status=status, actions=widened) if widened or narrow else None
-
-
-def _replace_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Another revision came, and too few stable pods are ready: they replace abandoned ones before the traffic
-    returns.
-    """
-    if not stable_pods_are_needed(context, status):
-        return _endpoints_follow(context, status)
-    replaced = mechanism_of(context).replace_abandoned(context, status)
-    if replaced is None:
-        return None
-    return _widen_canary_services(context, status) or replaced
-
-
-def _returns_at_the_latest(context: ReleaseContext, status: RolloutStatus) -> datetime:
-    since = moonshift_status(status).goal_since or context.now
-    given = timedelta(seconds=progress_deadline(context.owners_values))
-    return since + max(given, SHORTEST_WAIT_FOR_STABLE)
 
 
 def _clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -345,7 +265,7 @@ _SEQUENCES: dict[Goal, _Sequence] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.ROLLBACK: (
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_stable_capacity),
+        (FinalisingStep.ROUTE_TO_STABLE, stable_capacity.restore),
         *_ROUTES_HAVE_LEFT,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESUME_WORKLOAD, _resume_workload),
@@ -354,7 +274,7 @@ _SEQUENCES: dict[Goal, _Sequence] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.CONTINUOUS: (
-        (FinalisingStep.ROUTE_TO_STABLE, _replace_abandoned),
+        (FinalisingStep.ROUTE_TO_STABLE, stable_capacity.replace_abandoned),
         *_ROUTES_HAVE_LEFT,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _clear_abandoned),
