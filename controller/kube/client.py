@@ -25,6 +25,7 @@ from controller.errors import (
     Unreachable,
     WebhookFailed,
 )
+from controller.kube.answers import Review, ReviewStatus, ServedGroup, ServedKinds, ServerVersion
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
 from controller.kube.credentials import Source, choose_source
 from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, SUBJECT_REVIEWS, Resource
@@ -45,43 +46,6 @@ _METADATA = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io,appl
 
 Fence = Callable[[str], None]
 Propagation = Literal["Background", "Foreground", "Orphan"]
-
-
-class _ServedKind(msgspec.Struct, frozen=True):
-    name: str
-    kind: str
-    namespaced: bool = True
-
-
-class _ServedKinds(msgspec.Struct, frozen=True):
-    resources: tuple[_ServedKind, ...] | None = ()
-
-
-class _ServedVersion(msgspec.Struct, frozen=True, rename="camel"):
-    group_version: str = ""
-
-
-class _ServedGroup(msgspec.Struct, frozen=True, rename="camel"):
-    versions: tuple[_ServedVersion, ...] = ()
-    preferred_version: _ServedVersion = _ServedVersion()
-
-
-class _UserInfo(msgspec.Struct, frozen=True):
-    username: str = ""
-
-
-class _ReviewStatus(msgspec.Struct, frozen=True, rename="camel"):
-    user_info: _UserInfo = _UserInfo()
-    allowed: bool = False
-    denied: bool = False
-
-
-class _Review(msgspec.Struct, frozen=True):
-    status: _ReviewStatus = _ReviewStatus()
-
-
-class _Version(msgspec.Struct, frozen=True, rename="camel"):
-    git_version: str = ""
 
 
 class KubeClient:
@@ -346,7 +310,7 @@ class KubeClient:
         """The kinds served in `apps/v1`, `v1` …; NotFound if the group version is not served."""
         base = "/apis" if "/" in group_version else "/api"
         async with self._api.call_api("GET", version="", base=base, url=group_version) as response:
-            served = msgspec.json.decode(response.content, type=_ServedKinds)
+            served = msgspec.json.decode(response.content, type=ServedKinds)
         group, _, version = group_version.rpartition("/")
         return tuple(
             Resource(group, version, kind.name, kind.kind, kind.namespaced)
@@ -360,7 +324,7 @@ class KubeClient:
             return ("v1",)
         try:
             async with self._api.call_api("GET", version="", base="/apis", url=group) as response:
-                served = msgspec.json.decode(response.content, type=_ServedGroup)
+                served = msgspec.json.decode(response.content, type=ServedGroup)
         except NotFound:
             return ()
         found = (served.preferred_version, *served.versions)
@@ -384,15 +348,15 @@ class KubeClient:
         answer = await self._review(SUBJECT_REVIEWS, spec)
         return answer.allowed and not answer.denied
 
-    async def _review(self, kind: Resource, spec: Mapping[str, object]) -> _ReviewStatus:
+    async def _review(self, kind: Resource, spec: Mapping[str, object]) -> ReviewStatus:
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
         answer = await self.create(kind, "", msgspec.json.encode(body))
-        return msgspec.json.decode(answer, type=_Review).status
+        return msgspec.json.decode(answer, type=Review).status
 
     async def server_version(self) -> str:
         """The API server's version, such as `v1.35.0`."""
         async with self._api.call_api("GET", version="", base="/version") as response:
-            return msgspec.json.decode(response.content, type=_Version).git_version
+            return msgspec.json.decode(response.content, type=ServerVersion).git_version
 
     async def _write(
         self,

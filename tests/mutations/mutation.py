@@ -10,6 +10,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 RELEASES = "rollout/test_releases.py"
 DISTURBANCES = "rollout/test_disturbances.py"
+STABLE_CAPACITY = "rollout/test_stable_capacity.py"
+AUTOSCALERS = "rollout/test_autoscalers.py"
 ABANDONED = "rollout/test_abandoned_from_zero.py"
 ABANDONED_PODS = "rollout/test_abandoned.py"
 ABANDONED_IN_SETS = "rollout/test_abandoned_pods.py"

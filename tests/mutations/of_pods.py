@@ -4,6 +4,7 @@ from tests.mutations.mutation import (
     ABANDONED,
     ABANDONED_IN_SETS,
     ABANDONED_PODS,
+    AUTOSCALERS,
     BEHIND,
     CONTENT,
     CONTENT_LOST,
@@ -15,6 +16,7 @@ from tests.mutations.mutation import (
     RELEASES,
     RETURNING,
     ROLLING_LIMITS,
+    STABLE_CAPACITY,
     Mutation,
     of,
 )
@@ -44,7 +46,7 @@ OF_PODS: tuple[Mutation, ...] = (
             "two writers fight over an autoscaler",
             "    if until > context.now:\n",
             "    if until is None:\n",
-            "rollout/test_blue_green.py",
+            AUTOSCALERS,
         ),
     ),
     *of(
@@ -62,7 +64,7 @@ OF_PODS: tuple[Mutation, ...] = (
             "a rollback without room waits for a surge",
             "    if not _is_without_room(context):\n        return ()\n",
             "    if True:\n        return ()\n",
-            DISTURBANCES,
+            STABLE_CAPACITY,
         ),
         (
             "the old share goes without a margin",

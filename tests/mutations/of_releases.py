@@ -12,6 +12,7 @@ from tests.mutations.mutation import (
     RELEASES,
     RESTORING,
     ROUTING,
+    STABLE_CAPACITY,
     Mutation,
     of,
 )
@@ -168,7 +169,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "few stable pods take all traffic back",
             "    return context.routes_lead and ready < enough_for_all_traffic(context)\n",
             "    return context.routes_lead and not ready\n",
-            DISTURBANCES,
+            STABLE_CAPACITY,
         ),
         (
             "routes leave abandoned pods before stable ones are ready",

@@ -20,7 +20,6 @@ from itertools import groupby
 
 import msgspec
 
-from controller.api import names
 from controller.api.meta import Key
 from controller.domain import reasons
 from controller.domain.decision import (
@@ -35,8 +34,6 @@ from controller.domain.decision import (
 from controller.domain.traffic.companions.companion import (
     CompanionObject,
     place_of,
-    wanted_part,
-    written_sum,
 )
 from controller.domain.traffic.drift.leading import (
     Stored,
@@ -48,21 +45,25 @@ from controller.domain.traffic.drift.leading import (
     stored_how,
 )
 from controller.domain.traffic.drift.object_state import ObjectState
-from controller.domain.traffic.drift.policy import PutBacks
 from controller.domain.traffic.original.content import (
     content_of,
     marks_of,
     with_content,
-    write_original,
 )
-from controller.domain.traffic.original.record import write_state
-from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
-from controller.domain.traffic.plan.script_input import Cycle, depths_of, kind_of, sibling_of
+from controller.domain.traffic.plan.header import GroupKind
+from controller.domain.traffic.plan.script_input import Cycle, depths_of, kind_of
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
-from controller.domain.traffic.validation.room import LATER_STEPS, without_room
+from controller.domain.traffic.validation.room import LATER_STEPS
 from controller.effects.gateways import refusals
 from controller.effects.gateways.accounts import Accounts, Nobody
-from controller.effects.gateways.answers import Answers, Question, Tried, TriedOf
+from controller.effects.gateways.answers import Answers, Tried, TriedOf
+from controller.effects.gateways.changes import (
+    Change,
+    Scripted,
+    first_without_room,
+    question_about,
+    shown_beside,
+)
 from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
 from controller.effects.gateways.rehearsing import Rehearsal, Rehearsed
@@ -71,55 +72,10 @@ from controller.errors import Conflict, Forbidden, Invalid, NotFound, WebhookFai
 from controller.scripts.lookup import MissingScript, Script
 
 
-class _Scripted(msgspec.Struct, frozen=True):
-    """A target with its scripts and its place in the order."""
-
-    target: Target
-    scripts: tuple[Script, ...]
-    headers: tuple[ScriptHeader, ...]
-    depth: int = 0
-
-
-class _Change(msgspec.Struct, frozen=True):
-    """One object to write."""
-
-    target: Target
-    depth: int
-    object_state: ObjectState
-    desired: Tree
-    objects: tuple[Tree, ...] = ()
-    corrected: PutBacks = PutBacks()
-    announced: bool = False
-
-    @property
-    def sums(self) -> dict[str, str]:
-        """Checksums of its companion objects, by kind and name."""
-        return {f"{o['kind']}/{wanted_part(o, 'name')}": written_sum(o) for o in self.objects}
-
-    def marks(self, plan: RoutePlan, desired: Tree) -> dict[str, str]:
-        """The stored original and our record of a write with this content."""
-        original = write_original(self.object_state.original)
-        state = write_state(
-            release=plan.release,
-            rollout=plan.rollout,
-            plan=plan.identity,
-            depth=self.depth,
-            original=original,
-            desired=desired,
-            objects=self.sums,
-            corrected=self.corrected.places,
-            corrected_at=self.corrected.at,
-            corrected_before=self.corrected.before,
-            announced=self.announced,
-            namespace=plan.namespace,
-        )
-        return {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
-
-
 class _Foreseen(msgspec.Struct, frozen=True):
     """All objects to write, and the present companion objects."""
 
-    changes: list[_Change]
+    changes: list[Change]
     companions: CompanionsByPlace
 
 
@@ -198,13 +154,13 @@ class GatewayRoutes:
         foreseen = await self._foresee(plan, plan.references)
         if isinstance(foreseen, Refusal):
             return foreseen
-        if refused := _without_room(foreseen.changes, plan, LATER_STEPS):
+        if refused := first_without_room(foreseen.changes, plan, LATER_STEPS):
             return refused
         writes = [self._rehearsed(change, foreseen.companions, plan) for change in foreseen.changes]
         return await self._rehearsal.refusal(writes, plan) or Done()
 
     def _rehearsed(
-        self, change: _Change, companions: CompanionsByPlace, plan: RoutePlan
+        self, change: Change, companions: CompanionsByPlace, plan: RoutePlan
     ) -> Rehearsed:
         live, reference = change.object_state.live, change.target.reference
         body = with_content(live, change.desired, change.marks(plan, change.desired))
@@ -235,7 +191,7 @@ class GatewayRoutes:
         changes = await self._changes(scripted, object_states, follow, plan)
         if isinstance(changes, Refusal):
             return changes
-        return _without_room(changes, plan) or _Foreseen(changes, companions)
+        return first_without_room(changes, plan) or _Foreseen(changes, companions)
 
     async def _object_states(
         self, targets: tuple[Target, ...], plan: RoutePlan
@@ -258,9 +214,9 @@ class GatewayRoutes:
 
     def _scripted(
         self, targets: tuple[Target, ...], all_references: tuple[Reference, ...]
-    ) -> list[_Scripted] | Refusal:
+    ) -> list[Scripted] | Refusal:
         """Every target's scripts and its depth among all references; a refusal if one has no script."""
-        found: list[_Scripted] = []
+        found: list[Scripted] = []
         for target in targets:
             scripts: list[Script] = []
             for reference in target.references:
@@ -269,7 +225,7 @@ class GatewayRoutes:
                     return refusals.script_missing(script, target.subject)
                 scripts.append(script)
             headers = tuple(script.header for script in scripts)
-            found.append(_Scripted(target, tuple(scripts), headers))
+            found.append(Scripted(target, tuple(scripts), headers))
         depths = self._depths(all_references)
         if isinstance(depths, Cycle):
             return refusals.script_cycle(depths)
@@ -293,32 +249,32 @@ class GatewayRoutes:
 
     async def _changes(
         self,
-        scripted: list[_Scripted],
+        scripted: list[Scripted],
         object_states: list[ObjectState],
         follow: list[bool],
         plan: RoutePlan,
-    ) -> list[_Change] | Refusal:
+    ) -> list[Change] | Refusal:
         """All objects to write; a refusal if a script's answer is not valid."""
         originals = [
             (item.target.reference, object_state.original)
             for item, object_state in zip(scripted, object_states, strict=True)
         ]
-        changes: list[_Change] = []
+        changes: list[Change] = []
         for item, object_state, done in zip(scripted, object_states, follow, strict=True):
             if done:
                 continue
             target = item.target
-            shown = _shown(item, plan.references)
-            if refused := await self._accounts.may_lead(target, shown, plan.namespace):
+            others = shown_beside(item, plan.references)
+            if refused := await self._accounts.may_lead(target, others, plan.namespace):
                 return refused
             desired = await self._answers.desired(
-                _question(item, object_state, originals, plan), plan
+                question_about(item, object_state, originals, plan), plan
             )
             if isinstance(desired, Refusal):
                 return desired
             if refused := await self._accounts.may_make(target, desired.objects, plan.namespace):
                 return refused
-            change = _Change(
+            change = Change(
                 target,
                 item.depth,
                 object_state,
@@ -330,7 +286,7 @@ class GatewayRoutes:
         return changes
 
     async def _write(
-        self, change: _Change, present: tuple[CompanionObject, ...], plan: RoutePlan
+        self, change: Change, present: tuple[CompanionObject, ...], plan: RoutePlan
     ) -> Outcome:
         """Create the object's companion objects, write the object, and delete companion objects that are no longer
         wanted.
@@ -344,7 +300,7 @@ class GatewayRoutes:
             return written
         return await self._companions.remove_except(present, change.sums, plan.namespace, reference)
 
-    async def _write_object(self, change: _Change, plan: RoutePlan) -> Outcome:
+    async def _write_object(self, change: Change, plan: RoutePlan) -> Outcome:
         """Write one object, and its record again if the server changed the content."""
         original, desired = change.object_state.original, change.desired
         stored = await self._replace(change, plan, change.object_state.live, desired)
@@ -361,7 +317,7 @@ class GatewayRoutes:
                 return again if isinstance(again, (Refusal, NotYet)) else Done(wrote=True)
 
     async def _replace(
-        self, change: _Change, plan: RoutePlan, live: Tree, desired: Tree
+        self, change: Change, plan: RoutePlan, live: Tree, desired: Tree
     ) -> Tree | Refusal | NotYet:
         body = with_content(live, desired, change.marks(plan, desired))
         stored = await self._put(change.target, plan.namespace, body)
@@ -444,59 +400,3 @@ class GatewayRoutes:
         except (NotFound, Forbidden, Invalid, Conflict, WebhookFailed) as failure:
             return refusals.of_write(failure, target.subject)
         return Done(wrote=True)
-
-
-def _shown(item: _Scripted, references: tuple[Reference, ...]) -> list[Reference]:
-    """The objects that the scripts of one object are shown besides it."""
-    kinds = {kind for header in item.headers for kind in header.siblings}
-    return [
-        other
-        for other in references
-        if kind_of(other) in kinds and other not in item.target.references
-    ]
-
-
-def _without_room(changes: list[_Change], plan: RoutePlan, spare: int = 0) -> Refusal | None:
-    """The first object whose annotations have no room for ours."""
-    for change in changes:
-        found = without_room(change.desired, change.marks(plan, change.desired), spare)
-        if found is not None:
-            return refusals.too_large(found.message, change.target.subject)
-    return None
-
-
-def _as_served(references: tuple[Reference, ...], live: Tree) -> tuple[Reference, ...]:
-    """References in the version that the server returns: scripts read and write objects of that version."""
-    version = live.get("apiVersion")
-    if not isinstance(version, str):
-        return references
-    return tuple(msgspec.structs.replace(item, api_version=version) for item in references)
-
-
-def _question(
-    item: _Scripted,
-    object_state: ObjectState,
-    originals: list[tuple[Reference, Tree]],
-    plan: RoutePlan,
-) -> Question:
-    """The input for the scripts of one object."""
-    target = item.target
-    served = _as_served(target.references, object_state.live)
-    others = [pair for pair in originals if pair[0] != target.reference]
-    return Question(
-        subject=target.subject,
-        original=object_state.original,
-        scripts=tuple(zip(served, item.scripts, strict=True)),
-        siblings=tuple(
-            tuple(
-                sibling_of(reference, plan, original)
-                for reference, original in others
-                if kind_of(reference) in header.siblings
-            )
-            for header in item.headers
-        ),
-        named=tuple(target.references),
-        left_out=frozenset(
-            place for place, reference in enumerate(target.references) if reference in plan.left_out
-        ),
-    )

@@ -79,6 +79,19 @@ def test_all_traffic_goes_to_the_stable_pods_of_a_set_once_two_thirds_are_ready(
     assert versions_of(world)["v3"] == 2
 
 
+def test_the_abandoned_pods_of_a_daemonset_stay_until_a_step_needs_their_places() -> None:
+    """Its controller creates no pod of an older template, so nothing can be exchanged."""
+    steps = (make_step("20%", "20%"), make_step("80%", "80%"), make_step("100%"))
+    world = make_set_world("DaemonSet", strategy=make_strategy(steps=steps))
+    release_set(world)
+    world.rest()
+    approve(world)
+    assert versions_of(world) == {"v1": 1, "v2": 4}
+    release_set(world, "v3")
+    world.rest()
+    assert versions_of(world) == {"v1": 1, "v2": 3, "v3": 1}
+
+
 @pytest.mark.parametrize("which", STATEFUL)
 def test_without_routes_the_abandoned_pods_of_a_stateful_set_stay_until_a_step_needs_their_places(
     which: str,

@@ -347,3 +347,31 @@ def test_a_gate_that_can_never_be_asked_is_reported_before_the_first_pod(place: 
     gate = "the gate of step 2" if place == "step" else "the gate in the background"
     assert stalled(world).message.startswith(f"{gate}: metric e: {{{{ args.x }}}} has no value")
     assert sizes_of(world) == {"v1": 10}
+
+
+@pytest.mark.parametrize("place", ["step", "background"])
+def test_a_template_that_goes_during_a_release_stops_it_until_it_is_there_again(place: str) -> None:
+    gate = Analysis(templates=(TemplateRef("errors"),))
+    of_step, background = (gate, None) if place == "step" else (None, gate)
+    template = AnalysisTemplate(
+        metadata=ObjectMeta(name="errors", namespace=NAMESPACE),
+        spec=AnalysisTemplateSpec(metrics=(ERRORS,)),
+    )
+    steps = (
+        Step(replicas="20%", traffic="20%", pause=Pause()),
+        Step(replicas="50%", traffic="50%", pause=Pause(), analysis=of_step),
+    )
+    strategy = structs.replace(make_strategy(steps=steps), analysis=background)
+    world = make_world(make_rollout(strategy=strategy))
+    world.passes.measures.series |= {"errors": (0.0,)}
+    world.cluster.analysis_templates.put(template)
+    release(world)
+    wait(world, 20)
+    world.cluster.analysis_templates.remove(template.metadata.key)
+    approve(world)
+    assert stalled(world).reason == reasons.ANALYSIS_TEMPLATE_NOT_FOUND
+    world.cluster.analysis_templates.put(template)
+    wait(world, 60)
+    assert stalled(world).status == "False"
+    approve(world)
+    assert ours_of(world).step == 2

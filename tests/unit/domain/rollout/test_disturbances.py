@@ -5,7 +5,6 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.meta import Key, ObjectMeta
-from controller.api.networking import Service
 from controller.api.rollout import Phase, StepState, WorkloadRef
 from controller.domain import reasons
 from controller.domain.rollout import messages
@@ -21,7 +20,6 @@ from tests.unit.builders import (
     make_strategy,
     make_world,
     original_name,
-    ours_of,
     release,
     revision_of,
     sizes_of,
@@ -39,10 +37,8 @@ from tests.unit.domain.rollout.scenes import (
     in_state,
     pin_of,
     reason_of,
-    seconds,
     started,
 )
-from tests.unit.worlds import World
 
 # --- rollback -----------------------------------------------------------------------------------
 
@@ -91,48 +87,6 @@ def test_rollback_moves_traffic_before_pods(style: str) -> None:
     assert (seen["gone"] - seen["restored"]).total_seconds() >= 3
 
 
-def test_rollback_with_too_few_stable_pods_grows_them_before_the_traffic_comes_back() -> None:
-    world = started(steps=make_steps("20%", "80%"))
-    approve(world)
-    assert sizes_of(world) == {"v1": 2, "v2": 8}
-    release(world, "v1")
-    world.run_until(lambda: weight_of(world) is None)
-    ready = [p for p in world.cluster.pods if p.revision == revision_of(world, "v1")]
-    assert sum(pod.ready_since is not None for pod in ready) * 3 >= 20
-    world.rest()
-    assert sizes_of(world) == {"v1": 10}
-
-
-@pytest.mark.parametrize(("step", "quota"), [("50%", 10), ("80%", 10), ("50%", 11)])
-def test_rollback_under_a_full_quota_puts_stable_pods_in_the_places_of_new_ones(
-    step: str, quota: int
-) -> None:
-    world = started(steps=make_steps(step))
-    world.people.forbid_pods("exceeded quota", quota)
-    fewest = history(world, lambda: sum(p.ready_since is not None for p in world.cluster.pods))
-    release(world, "v1")
-    wait(world, 60)
-    assert weight_of(world) is None
-    world.rest()
-    assert sizes_of(world) == {"v1": 10}
-    assert status_of(world).phase == Phase.HEALTHY
-    # The owner's maxUnavailable is 25 %.
-    assert min(fewest) >= 8
-
-
-def test_rollback_under_a_full_quota_takes_one_pod_at_a_time_where_the_owner_allows_none() -> None:
-    surge_only = make_deployment(max_surge="25%", max_unavailable=0)
-    world = make_world(make_rollout(steps=make_steps("50%")), surge_only)
-    release(world)
-    world.rest()
-    world.people.forbid_pods("exceeded quota", 10)
-    fewest = history(world, lambda: sum(p.ready_since is not None for p in world.cluster.pods))
-    release(world, "v1")
-    wait(world, 60)
-    assert weight_of(world) is None
-    assert min(fewest) >= 9
-
-
 @pytest.mark.parametrize("traffic", [True, False])
 @pytest.mark.parametrize("quota", [11, 12])
 def test_a_quota_with_less_room_than_the_owners_surge_delays_a_release_and_does_not_stop_it(
@@ -149,27 +103,6 @@ def test_a_quota_with_less_room_than_the_owners_surge_delays_a_release_and_does_
     assert sizes_of(world) == {"v1": 5, "v2": 5}
     # Ready pods are never fewer than the owner's maxUnavailable allows; the first states are before any release.
     assert min(ready) >= 8
-
-
-def test_traffic_leaves_a_version_that_was_taken_back_even_if_stable_pods_cannot_come() -> None:
-    world = started(steps=make_steps("50%"), watched=False)
-    world.people.forbid_pods("exceeded quota")
-    release(world, "v1")
-    begun = world.cluster.now
-    world.run_until(lambda: weight_of(world) is None)
-    assert 600 <= (world.cluster.now - begun).total_seconds() < 610
-
-
-def test_a_rollback_without_a_ready_stable_pod_leaves_the_traffic_with_the_new_ones() -> None:
-    world = started(steps=make_steps("50%"), watched=False)
-    world.people.fail_pods(frozenset({revision_of(world, "v1")}))
-    world.rest()
-    release(world, "v1")
-    wait(world, 700)
-    world.rest()
-    assert ours_of(world).goal == "Rollback"
-    assert [pin_of(world), pin_of(world, "web-canary")] == ["", ""]
-    assert sizes_of(world)["v2"] == 5
 
 
 def test_a_template_that_is_back_before_the_first_look_is_a_rollback() -> None:
@@ -320,30 +253,6 @@ def test_the_routes_go_to_stable_first_and_the_new_pods_behind_them_last(
     assert (seen["unpinned"] - seen["restored"]).total_seconds() == 3
 
 
-def web_of(world: World) -> Service:
-    """The stable Service."""
-    return world.cluster.services[KEY]
-
-
-@pytest.mark.parametrize("how", ["deleted", "disabled"])
-def test_routes_return_to_all_pods_where_two_stable_ones_of_ten_are_left(how: str) -> None:
-    """The two had got all traffic for the grace period; the workload continues with its new pods anyway."""
-    world = started("partition", make_steps("80%", "100%"))
-    pods = world.cluster.selected
-    behind = history(
-        world,
-        lambda: (weight_of(world), sum(p.ready_since is not None for p in pods(web_of(world)))),
-    )
-    if how == "deleted":
-        world.cluster.rollouts.delete(KEY)
-    else:
-        world.people.disable(KEY)
-    world.rest()
-    assert behind[0] == (80, 2)
-    assert min(pods for weight, pods in behind if weight is None) >= 8
-    assert sizes_of(world) == {"v2": 10}
-
-
 def test_an_idle_rollout_is_disabled_at_once_and_enabled_again() -> None:
     world = make_world()
     world.people.disable(KEY)
@@ -481,35 +390,3 @@ def test_scaled_in_by_one_a_step_keeps_exactly_its_pods() -> None:
     world.rest()
     assert set(seen) == {1}
     assert sizes_of(world) == {"v1": 2, "v2": 1}
-
-
-def test_canary_style_needs_no_more_stable_pods_before_a_rollback() -> None:
-    world = started("canary", watched=False)
-    stable = [p for p in world.cluster.pods if p.revision == revision_of(world, "v1")]
-    world.people.fail_pods(frozenset(pod.metadata.uid for pod in stable[:5]))
-    world.rest()
-    release(world, "v1")
-    world.rest()
-    assert weight_of(world) is None
-    assert pin_of(world, "web-canary") == "gone"
-
-
-def test_routes_return_once_the_stable_service_leads_to_the_pods_that_became_ready() -> None:
-    world = started("partition")
-    release(world, "v1")
-    seen = world.observe(KEY)
-    assert seen is not None
-    assert seen.workload is not None
-    slices = tuple(
-        structs.replace(part, endpoints=(part.endpoints or ())[:1])
-        if part.service == "web"
-        else part
-        for part in seen.slices
-    )
-    late = structs.replace(seen, slices=slices)
-    stable = [pod for pod in seen.workload.pods if pod.revision == revision_of(world, "v1")]
-    times = [pod.ready_since for pod in stable if pod.ready_since is not None]
-    waits = decide(late, max(times) + seconds(9))
-    assert (waits.actions, waits.wake_at) == ((), max(times) + seconds(10))
-    assert decide(seen, max(times) + seconds(9)).actions
-    assert decide(late, max(times) + seconds(10)).actions
