@@ -93,14 +93,14 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
         (
             "abandoned pods go before stable ones are ready",
-            "    if needed <= 0 or not ready:\n",
-            "    if needed <= context.replicas or not ready:\n",
+            "    there_are_enough = not needed and counted.ready >= enough\n",
+            "    there_are_enough = context.replicas > 0\n",
             ABANDONED_PODS,
         ),
         (
             "abandoned pods are waited for without an end",
-            "    if due <= context.now:\n",
-            "    if due < context.now - timedelta(days=1):\n",
+            "or due <= context.now or (left",
+            "or due < context.now - timedelta(days=1) or (left",
             ABANDONED_PODS,
         ),
     ),

@@ -167,7 +167,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.stable_capacity",
         (
             "few stable pods take all traffic back",
-            "    return context.routes_lead and ready < enough_for_all_traffic(context)\n",
+            "    return context.routes_lead and ready < context.enough_for_all_traffic\n",
             "    return context.routes_lead and not ready\n",
             STABLE_CAPACITY,
         ),

@@ -21,10 +21,7 @@ from controller.domain.rollout.release_context import (
     canary_status,
     moonshift_status,
 )
-from controller.domain.rollout.stable_capacity import (
-    enough_for_all_traffic,
-    stable_pods_are_needed,
-)
+from controller.domain.rollout.stable_capacity import stable_pods_are_needed
 from controller.domain.rollout.status import condition
 
 NOTHING = "nothing"
@@ -158,7 +155,7 @@ def _few_stable_pods(status: RolloutStatus, context: ReleaseContext | None) -> s
         return ""
     ready, enough = (
         context.ready(context.pods_of(ours.stable_revision)).ready,
-        enough_for_all_traffic(context),
+        context.enough_for_all_traffic,
     )
     return f"{enough} ready pods of the old version, which then gets all traffic back: {ready} are ready"
 

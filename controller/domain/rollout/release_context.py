@@ -374,6 +374,11 @@ class ReleaseContext(Value, frozen=True):
     # --- traffic --------------------------------------------------------------------------------
 
     @property
+    def enough_for_all_traffic(self) -> int:
+        """Two thirds of the wanted pods are enough for all traffic for a short time."""
+        return -(-2 * self.replicas // 3)
+
+    @property
     def references(self) -> tuple[Reference, ...]:
         """All gateway objects."""
         return tuple(route.reference for route in self.seen.routes)

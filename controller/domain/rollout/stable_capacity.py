@@ -58,12 +58,7 @@ def replace_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | 
 def stable_pods_are_needed(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Routes still lead requests away from the stable pods, and too few of these are ready to take all traffic."""
     ready = _stable_pods(context, status).ready
-    return context.routes_lead and ready < enough_for_all_traffic(context)
-
-
-def enough_for_all_traffic(context: ReleaseContext) -> int:
-    """Two thirds of the wanted pods are enough for all traffic for a short time."""
-    return -(-2 * context.replicas // 3)
+    return context.routes_lead and ready < context.enough_for_all_traffic
 
 
 def _endpoints_follow(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -72,7 +67,7 @@ def _endpoints_follow(context: ReleaseContext, status: RolloutStatus) -> Stop | 
     behind = context.ready(pods).ready - services.not_yet_endpoints(context, pods)
     times = [pod.ready_since for pod in pods if pod.ready_since is not None]
     due = max(times, default=context.now) + ENDPOINTS_FOLLOW_WITHIN
-    waits = context.routes_lead and behind < enough_for_all_traffic(context) and due > context.now
+    waits = context.routes_lead and behind < context.enough_for_all_traffic and due > context.now
     return Stop(status=status, wake_at=due) if waits else None
 
 

@@ -219,10 +219,12 @@ class Watch:
         assert len(new) <= most, f"{len(new)} new pods, {most} wanted"
 
     def owners_limits_are_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
-        """Never fewer ready pods than the owner's maxUnavailable allows."""
+        """Never fewer ready pods than the owner's maxUnavailable allows; one fewer while stable pods take the places of
+        abandoned ones behind routes.
+        """
         alive = (pod for pod in context.workload.pods if not pod.metadata.deleting)
         ready = [pod for pod in alive if pod.ready_since is not None]
-        least = context.replicas - self.limits(context)[1]
+        least = context.replicas - self.limits(context)[1] - int(self.replaced)
         assert len(ready) >= least, f"{len(ready)} ready pods, {least} at least"
 
 

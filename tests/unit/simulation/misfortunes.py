@@ -223,6 +223,8 @@ class Misfortunes(Passes):
     @noted
     def replace_routes(self) -> None:
         self.world.replace_routes()
+        # A person restored all of them together.
+        self.watch.led = (False, False)
 
     @precondition(lambda self: self.governed and self.there)
     @rule(version=VERSIONS)

@@ -16,6 +16,7 @@ from controller.api.rollout import RolloutStatus
 from controller.api.workloads import ReplicaSet
 from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
 from controller.domain.pods.deployment import Limits, owners_limits, progress_deadline
+from controller.domain.pods.trouble import without_room
 from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.services import pinned_to
@@ -60,27 +61,29 @@ def _all_requests_reach(context: ReleaseContext, stable: str) -> bool:
 
 
 def replace_abandoned(
-    context: ReleaseContext, status: RolloutStatus, *, strict: bool = False
+    context: ReleaseContext, status: RolloutStatus, *, enough: int = 0, strict: bool = False
 ) -> Stop | None:
     """The next stable pods in place of abandoned ones.
 
-    None if the stable revision wants no pod, has enough ready pods, or did not get them within the deadline. Unless
-    `strict`, one ready pod less than the owner wants is accepted where the Deployment's controller would undo the
-    exchange.
+    None if the stable revision wants no pod, has as many ready pods as the owner's maxUnavailable asks for and as are
+    `enough`, or did not get them within the deadline. Unless `strict`, one ready pod less than the owner wants is
+    accepted where the Deployment's controller would undo the exchange, and a quota or full nodes end it.
     """
     stable, left = stable_replica_set(context, status), abandoned(context, status)
-    if stable is None or not stable.active or not left:
+    if stable is None or not stable.active:
         return None
     counted = context.ready(context.pods_of(stable.revision))
     limits = owners_limits(context.owners_values, context.replicas)
-    needed = context.replicas - limits.unavailable - counted.ready
+    needed = max(0, context.replicas - limits.unavailable - counted.ready)
     ready = sum(context.ready(context.pods_of(rs.revision)).ready for rs in left)
-    if needed <= 0 or not ready:
-        return None
     due = waits_until(context, status)
-    if due <= context.now:
+    there_are_enough = not needed and counted.ready >= enough
+    if there_are_enough or due <= context.now or (left and not ready):
         return None
-    if counted.ready < stable.spec.replicas:
+    if not strict and without_room(stable.status.conditions, context.pods_of(stable.revision)):
+        return None
+    if not left or counted.ready < stable.spec.replicas:
+        # Stable pods that take the places of abandoned ones are not ready yet, perhaps of the last ones.
         return Stop(status=status, wake_at=min(counted.next_at or due, due))
     most = max(0, sum(rs.spec.replicas for rs in left) - min(needed, ready))
     going = _going(stable, left, most, _unused_surge(context, limits), strict=strict)

@@ -82,7 +82,7 @@ class PacedDeployment(Deployments):
         blocked = blocked_workload(context, status)
         if blocked is not None:
             return blocked if blocked.problem is None else None
-        return replace_abandoned(context, status)
+        return replace_abandoned(context, status, enough=context.enough_for_all_traffic)
 
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness

@@ -22,6 +22,7 @@ from tests.unit.builders import (
     make_rollout,
     make_step,
     make_world,
+    ours_of,
     release,
     revision_of,
     template,
@@ -85,18 +86,23 @@ def test_a_third_revision_leaves_as_many_ready_pods_as_the_owner_wants(
 
 
 @pytest.mark.parametrize(("surge", "unavailable"), [("25%", "25%"), (1, 0), (0, 1)])
-@pytest.mark.parametrize("replicas", [4, 8])
+@pytest.mark.parametrize("replicas", [2, 4, 8])
 def test_routes_lead_all_traffic_to_stable_once_two_thirds_of_its_pods_are_ready(
     surge: IntOrPercent, unavailable: IntOrPercent, replicas: int
 ) -> None:
-    shares = ("25%", "75%")
+    shares = ("25%", "50%" if replicas == 2 else "75%")
     world = at_the_second_step(
-        shares, surge, unavailable, replicas=replicas, watched=bool(unavailable), routed=2
+        shares,
+        surge,
+        unavailable,
+        replicas=replicas,
+        watched=replicas > 2 and bool(unavailable),
+        routed=2,
     )
     ready: list[int] = []
 
     def all_traffic_goes_to_stable() -> None:
-        if weight_of(world) in (None, 0):
+        if weight_of(world) in (None, 0) and ours_of(world).goal:
             revision = revision_of(world, "v1")
             pods = (pod for pod in world.cluster.pods if pod.revision == revision)
             ready.append(sum(pod.ready_since is not None for pod in pods))
@@ -123,6 +129,14 @@ def test_routes_leave_the_abandoned_pods_of_a_paused_deployment_without_an_excha
     world.rest()
     assert weight_of(world) is None
     assert reason_of(world, "Stalled") == reasons.PAUSED_BY_OWNER
+
+
+def test_routes_leave_the_abandoned_pods_where_a_quota_refuses_stable_ones() -> None:
+    world = at_the_second_step(("25%", "75%"), watched=False, routed=2)
+    world.people.forbid_pods("exceeded quota")
+    release(world, "v3")
+    wait(world, 60)
+    assert weight_of(world) is None
 
 
 def test_abandoned_pods_go_after_the_deadline_if_stable_ones_do_not_become_ready() -> None:
