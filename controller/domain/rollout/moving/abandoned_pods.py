@@ -36,10 +36,13 @@ def clear_abandoned_pods(context: ReleaseContext, status: RolloutStatus) -> Stop
     return replaced or make_way(context, status)
 
 
-def replace_abandoned_pods(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def replace_abandoned_pods(
+    context: ReleaseContext, status: RolloutStatus, *, enough: int = 0
+) -> Stop | None:
     """Delete as many ready abandoned pods as the owner allows, and wait for the stable pods in their place.
 
-    None if no pod is abandoned, no stable pod would replace it, the owner paused the set, or the deadline is over.
+    None if no pod is abandoned and `enough` stable ones are ready, no stable pod would replace an abandoned one, the
+    owner paused the set, or the deadline is over.
     """
     blocked = blocked_set(context, status)
     if blocked is not None:
@@ -47,7 +50,9 @@ def replace_abandoned_pods(context: ReleaseContext, status: RolloutStatus) -> St
     stable = moonshift_status(status).stable_revision
     left = _abandoned(context, stable)
     due = waits_until(context, status)
-    if not left or not _recreates(context, stable) or due <= context.now:
+    stable_pods = context.ready(context.pods_of(stable))
+    nothing_left = not left and stable_pods.ready >= enough
+    if nothing_left or not _recreates(context, stable) or due <= context.now:
         return None
     ready = context.ready(pod for pod in context.workload.pods if not pod.metadata.deleting)
     spare = ready.ready - (context.replicas - _owners_max_unavailable(context))

@@ -65,7 +65,7 @@ class PartitionedSet(Sets):
 
     def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Delete abandoned pods as the owner allows; the set's controller creates stable ones."""
-        return replace_abandoned_pods(context, status)
+        return replace_abandoned_pods(context, status, enough=context.enough_for_all_traffic)
 
     def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Done in the way that each kind of set allows."""

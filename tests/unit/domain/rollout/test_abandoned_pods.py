@@ -17,6 +17,7 @@ from tests.unit.builders import (
     make_set_world,
     make_step,
     make_strategy,
+    ours_of,
     release_set,
     revision_of,
     template,
@@ -90,6 +91,23 @@ def test_the_abandoned_pods_of_a_daemonset_stay_until_a_step_needs_their_places(
     release_set(world, "v3")
     world.rest()
     assert versions_of(world) == {"v1": 1, "v2": 3, "v3": 1}
+
+
+@pytest.mark.parametrize("which", [*STATEFUL, "CloneSet"])
+def test_the_last_exchanged_pods_are_ready_before_all_traffic_goes_to_stable_ones(
+    which: str,
+) -> None:
+    steps = (make_step("50%", "50%"), make_step("100%"))
+    world = make_set_world(
+        which, make_pod_set(which, replicas=2), strategy=make_strategy(steps=steps)
+    )
+    release_set(world)
+    world.rest()
+    assert versions_of(world) == {"v1": 1, "v2": 1}
+    seen = history(world, lambda: (weight_of(world), ready_of(world, "v1"), ours_of(world).goal))
+    release_set(world, "v3")
+    world.rest()
+    assert min(stable for weight, stable, goal in seen if goal and weight is None) == 2
 
 
 @pytest.mark.parametrize("which", STATEFUL)
