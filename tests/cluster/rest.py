@@ -68,7 +68,7 @@ def rest_of_world(app: Application, world: World) -> Rest:
             WORKLOAD_TYPE in workload.metadata.labels,
             workload.spec.paused,
             workload.spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS,
-            *_limits(msgspec.to_builtins(workload.spec.strategy)),
+            *_limits(msgspec.to_builtins(workload.spec.strategy), paused=workload.spec.paused),
         ),
         pods=_sorted(pods),
         pins=_pins({s.metadata.name: s.spec.selector for s in cluster.services}, images),
@@ -107,7 +107,7 @@ def rest_of_view(app: Application, view: View) -> Rest:
             WORKLOAD_TYPE in workload["metadata"].get("labels", {}),
             workload["spec"].get("paused", False),
             workload["spec"].get("minReadySeconds") == FREEZE_MIN_READY_SECONDS,
-            *_limits(workload["spec"]["strategy"]),
+            *_limits(workload["spec"]["strategy"], paused=workload["spec"].get("paused", False)),
         ),
         pods=_sorted(pods),
         pins=_pins(services, images),
@@ -140,7 +140,10 @@ def _rollout(status: Mapping[str, Any], *, paused: bool, app: Application) -> tu
     )
 
 
-def _limits(strategy: Mapping[str, Any]) -> tuple[object, object]:
+def _limits(strategy: Mapping[str, Any], *, paused: bool) -> tuple[object, object]:
+    """The rolling update limits; of a paused Deployment none, because the first step writes its own."""
+    if paused:
+        return None, None
     rolling = strategy.get("rollingUpdate") or {}
     return rolling.get("maxSurge"), rolling.get("maxUnavailable")
 
