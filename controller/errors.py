@@ -101,10 +101,15 @@ class ServerFault(ApiError):
 class WebhookFailed(ServerFault):
     """500: an admission webhook with failure policy Fail gave no answer; the write was certainly not made.
 
-    The message of the API server names the webhook only; `request` says what was asked for.
+    The API server's message names only the webhook, so `request` has the verb and the object.
     """
 
     request: str = ""
+
+
+RefusedWrite = Forbidden | Invalid | WebhookFailed
+WRITE_REFUSED = (Forbidden, Invalid, WebhookFailed)
+"""The API server refused a write and says why: the reason goes into a status, for a person to act on."""
 
 
 class Unreachable(MoonshiftError):

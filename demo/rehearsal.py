@@ -1,8 +1,8 @@
 """The same release, played by the simulation while the control plane is being built.
 
-Why: a first build takes minutes, and the user who waits wants to see a release. Invariant: the example's own manifests
-are played, by the command that users have; the build goes on, even where the rehearsal fails. It must not start a
-cluster or keep one waiting.
+Why: a first build takes minutes, and users want to see a release in the meantime. Invariants: the rehearsal plays the
+example's own manifests, by the users' own command; if the rehearsal fails, the build continues. It must not start a
+cluster or delay one.
 """
 
 import asyncio

@@ -167,7 +167,7 @@ def _places_of_equals(base: list[object], mine: list[object]) -> list[int | None
 
 
 def _alike(one: object, other: object) -> bool:
-    """True unless a name shows that these are different entries: an entry of another name is no edit of the first."""
+    """Whether one entry can be an edit of the other: they name the same object, or neither names one."""
     return all(child(one).get(key) == child(other).get(key) for key in _IDENTITY)
 
 

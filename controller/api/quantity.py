@@ -12,7 +12,7 @@ _PERCENT = re.compile(r"^(\d+)%$")
 _SHARE = re.compile(r"^(\d{1,3}(?:\.\d{1,2})?)%$", re.ASCII)
 
 
-def parse_percent(value: IntOrPercent | None) -> int | None:
+def parse_percent(value: object) -> int | None:
     """The number before the sign of `"20%"`, or None when `value` is no whole percentage."""
     if not isinstance(value, str):
         return None

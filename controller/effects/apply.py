@@ -37,7 +37,7 @@ from controller.effects import (
     workloads,
 )
 from controller.effects.writes import Writes
-from controller.errors import Forbidden, Invalid, WebhookFailed
+from controller.errors import WRITE_REFUSED, Forbidden, RefusedWrite, WebhookFailed
 from controller.kube.resources import SERVICES, Resource, known_workload
 
 SERVICE = (SERVICES.api_version, SERVICES.kind)
@@ -45,7 +45,7 @@ RETRY_REFUSED = 30.0
 """Seconds after which a refused write is repeated: a right may be granted without any event that we see."""
 
 
-def of_refused(refused: Forbidden | Invalid | WebhookFailed) -> Refusal:
+def of_refused(refused: RefusedWrite) -> Refusal:
     """The API server's refusal in its own words, and the missing right if there is one."""
     message = with_remedy(refused.message)
     if isinstance(refused, WebhookFailed):
@@ -131,7 +131,7 @@ class Pass:
         """Carry out one action."""
         try:
             return await EFFECTS[type(action)](self, action)
-        except (Forbidden, Invalid, WebhookFailed) as refused:
+        except WRITE_REFUSED as refused:
             return of_refused(refused)
 
     async def prepare_rollout(self, action: decision.PrepareRollout) -> Done:

@@ -17,7 +17,11 @@ from controller.api.history import HISTORY_ROLLOUT_NAME, HistoryPod, HistoryStep
 from controller.api.meta import ObjectMeta
 from controller.api.names import GROUP, ROLLOUT_ID
 from controller.domain.decision import Done, RecordRelease
-from controller.errors import AlreadyExists, Forbidden, Invalid, NotFound, WebhookFailed
+from controller.errors import (
+    WRITE_REFUSED,
+    AlreadyExists,
+    NotFound,
+)
 from controller.kube.resources import PODS, ROLLOUT_HISTORIES, Resource
 from controller.kube.verbs import Creates
 
@@ -79,7 +83,7 @@ class Histories:
         try:
             await self._write(history)
             await self._prune(history, action.keep)
-        except (Forbidden, Invalid, WebhookFailed) as refused:
+        except WRITE_REFUSED as refused:
             _log.warning(
                 "release not written down",
                 extra={"history": str(history.metadata.key), "problem": refused.message},

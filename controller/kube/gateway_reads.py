@@ -13,7 +13,7 @@ from controller.domain.availability import Unavailable
 from controller.kube.kind_watch import Kind, RawObject, with_its_kind
 from controller.kube.resources import Resource
 from controller.kube.served import Discovery, served
-from controller.kube.verbs import Gets, JsonPatches
+from controller.kube.verbs import Gets, JsonPatches, Rehearses
 from controller.kube.watch import read_page
 
 
@@ -28,16 +28,8 @@ class Lists(Protocol):
     ) -> AsyncGenerator[bytes, None]: ...
 
 
-class Verbs(Lists, Discovery, Gets, JsonPatches, Protocol):
+class Verbs(Lists, Discovery, Gets, Rehearses, JsonPatches, Protocol):
     """The methods of the API client that are used here."""
-
-    async def create(
-        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
-    ) -> bytes: ...
-
-    async def replace(
-        self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
-    ) -> bytes: ...
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str | None = None

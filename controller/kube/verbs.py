@@ -33,6 +33,18 @@ class Replaces(Protocol):
     ) -> bytes: ...
 
 
+class Rehearses(Protocol):
+    """POST and PUT that the API server checks without storing them, if `dry_run`."""
+
+    async def create(
+        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes: ...
+
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes: ...
+
+
 class Deletes(Protocol):
     """DELETE; raises Conflict if a given `uid` is not the object's."""
 

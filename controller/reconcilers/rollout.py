@@ -30,7 +30,11 @@ from controller.effects.kept_answers import KeptAnswers
 from controller.effects.missing_pods import EventReads
 from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
-from controller.errors import Forbidden, Invalid, MoonshiftError, NotFound, WebhookFailed
+from controller.errors import (
+    WRITE_REFUSED,
+    MoonshiftError,
+    NotFound,
+)
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.refusals import RefusalWaits
 from controller.reconcilers.reporting import Reporting
@@ -189,7 +193,7 @@ class RolloutReconciler:
             _log.info("rollout is gone", extra={"rollout": str(rollout.metadata.key)})
         except MoonshiftError as failure:
             self._reporting.keep(rollout.metadata.key, decision)
-            if isinstance(failure, Forbidden | Invalid | WebhookFailed):
+            if isinstance(failure, WRITE_REFUSED):
                 return of_refused(failure)
             raise
         return None

@@ -44,7 +44,7 @@ from controller.domain.trafficrouting.seen import (
 from controller.effects.apply import Routes, of_refused
 from controller.effects.trafficroutings import set_finalizers, write_routing_status
 from controller.effects.writes import KubeWrites, Writes
-from controller.errors import Forbidden, Invalid, NotFound, WebhookFailed
+from controller.errors import WRITE_REFUSED, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.caches import SERVICE, SHARED_ROUTING, Caches
 from controller.reconcilers.refusals import RefusalWaits
@@ -232,7 +232,7 @@ class TrafficRoutingReconciler:
                     return await routes.restore(action)
                 case _:
                     raise AssertionError(f"no action of a TrafficRouting: {action}")
-        except (Forbidden, Invalid, WebhookFailed) as refused:
+        except WRITE_REFUSED as refused:
             return of_refused(refused)
 
     async def _write_status(
@@ -243,7 +243,7 @@ class TrafficRoutingReconciler:
             return None
         try:
             await write_routing_status(writes, seen.routing, decision.status)
-        except (Forbidden, Invalid, WebhookFailed) as refused:
+        except WRITE_REFUSED as refused:
             return of_refused(refused)
         except NotFound:
             pass

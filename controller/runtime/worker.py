@@ -130,7 +130,7 @@ class Worker(Generic[K]):
         except LostLease:
             raise
         except Exception as failure:
-            outcome = self._return_from_zero(key, failure)
+            outcome = self._retry_later(key, failure)
         else:
             self._queue.forget(key)
             outcome, answered = "success", result.answered
@@ -141,7 +141,7 @@ class Worker(Generic[K]):
             self._metrics.reconciled(self._name, outcome, loop.time() - started)
         return answered
 
-    def _return_from_zero(self, key: K, failure: Exception) -> str:
+    def _retry_later(self, key: K, failure: Exception) -> str:
         """Choose the delay for a failed key; returns the outcome for the metrics."""
         match failure:
             case Postponed():

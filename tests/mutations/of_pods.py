@@ -108,7 +108,7 @@ OF_PODS: tuple[Mutation, ...] = (
         "rollout.moving.abandoned_pods",
         (
             "all abandoned pods of a set go at once",
-            "    spare = ready.ready - (context.replicas - _owners_max_unavailable(context))\n",
+            "    spare = ready.ready - (context.replicas - max(1, most_unavailable_pods(context)))\n",
             "    spare = ready.ready\n",
             ABANDONED_IN_SETS,
         ),

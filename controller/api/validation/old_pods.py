@@ -26,7 +26,7 @@ def overloaded(spec: JsonObject) -> Iterator[str]:
     for index, step in enumerate(steps):
         if not routed[index] and (any(routed[:index]) or not any(routed[index:])):
             continue
-        new, share = _percent_of_pods(step), parse_share(step.get("traffic")) or 0.0
+        new, share = parse_percent(step.get("replicas")), parse_share(step.get("traffic")) or 0.0
         if new is None or new >= 100:
             continue
         load = (100 - share) / (100 - new)
@@ -36,8 +36,3 @@ def overloaded(spec: JsonObject) -> Iterator[str]:
                 f"them: each gets {load:.1f} times its load; replace fewer pods in this step, or keep all old pods "
                 "beside the new ones (enableExtraWorkloadForCanary of a Deployment)"
             )
-
-
-def _percent_of_pods(step: JsonObject) -> int | None:
-    value = step.get("replicas")
-    return parse_percent(value) if isinstance(value, str) else None

@@ -224,7 +224,7 @@ def asked_of(
     )
 
 
-def unaskable(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+def gate_that_cannot_be_asked(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
     """A gate of the plan that could never be asked: reported before the first pod, and not in the step that it ends.
 
     Names that the release gets later count as known.

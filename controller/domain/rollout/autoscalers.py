@@ -4,12 +4,11 @@ Invariant: no pod moves and nothing is restored while the autoscalers are not kn
 would count the second set of pods as load.
 """
 
-from datetime import timedelta
-
 from controller.api.autoscaling import Autoscaler
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import FreeAutoscaler, PauseAutoscaler, Refusal
+from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.pods.hpa import has_saved_behavior, is_paused, original, owners_behavior
 from controller.domain.rights import with_remedy
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
@@ -31,12 +30,6 @@ def _known(context: ReleaseContext) -> tuple[Autoscaler, ...]:
     """The autoscalers; every phase asks `unknown` first."""
     assert isinstance(context.seen.autoscalers, tuple)
     return context.seen.autoscalers
-
-
-FIGHT_WINDOW = timedelta(minutes=1)
-"""An autoscaler that is resumed again within this time after two pauses has another writer."""
-RETRY_AFTER_FIGHT = timedelta(minutes=5)
-"""The time for which such an autoscaler is not written."""
 
 
 def hold(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -13,7 +13,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note
 from controller.domain.pods.running import returns_by_itself, stable_of_set
 from controller.domain.rollout import messages, routing, services
-from controller.domain.rollout.analysing import unaskable
+from controller.domain.rollout.analysing import gate_that_cannot_be_asked
 from controller.domain.rollout.by_id import asked_by_id, stable_by_id
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal
@@ -106,7 +106,7 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
         or services.unusable_services(context)
         or routing.unreadable_routes(context)
         or routing.unsupported_step(context)
-        or unaskable(context, status)
+        or gate_that_cannot_be_asked(context, status)
     )
     if problem is not None:
         return Stop(status, problem=problem)

@@ -45,8 +45,8 @@ def noted(
         if not drift.reason:
             return status, (note,)
         # The time of a put-back of a replaced object has to be known: it is part of the words.
-        said = text if drift.reason == reasons.ROUTE_PUT_BACK else f"{text} ({now:%H:%M:%S} UTC)"
-        reverted = with_condition(status, DRIFTED, "False", drift.reason, said, now)
+        shown = text if drift.reason == reasons.ROUTE_PUT_BACK else f"{text} ({now:%H:%M:%S} UTC)"
+        reverted = with_condition(status, DRIFTED, "False", drift.reason, shown, now)
         return reverted, (note,)
     before = condition(status, DRIFTED)
     if before is not None and before.status == "True":

@@ -6,20 +6,18 @@ Services select them, too. The wait ends after some time, because the version th
 share: not if no stable pod is ready at all, while new ones are.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from controller.api.rollout import RolloutStatus
-from controller.domain.pods.deployment import progress_deadline
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import empty_sides, services
+from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 
 ENDPOINTS_FOLLOW_WITHIN = timedelta(seconds=10)
 """Kubernetes lists a ready pod among the endpoints of its Services within this time, also on a busy control plane."""
-SHORTEST_WAIT_FOR_STABLE = timedelta(minutes=10)
-"""The time for which a rollback waits for stable pods; a longer progress deadline of the owner makes it longer."""
 
 
 def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -29,7 +27,7 @@ def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """
     if not stable_pods_are_needed(context, status):
         return _endpoints_follow(context, status)
-    stable, due = _stable_pods(context, status), _returns_at_the_latest(context, status)
+    stable, due = _stable_pods(context, status), stable_is_awaited_until(context, status)
     if stable.ready and due <= context.now:
         return None
     actions = mechanism_of(context).scale_up_stable(context, stable)
@@ -78,12 +76,6 @@ def _widen_canary_services(context: ReleaseContext, status: RolloutStatus) -> St
         context, moonshift_status(status).stable_revision
     )
     return Stop(status=status, actions=widened) if widened or narrow else None
-
-
-def _returns_at_the_latest(context: ReleaseContext, status: RolloutStatus) -> datetime:
-    since = moonshift_status(status).goal_since or context.now
-    given = timedelta(seconds=progress_deadline(context.owners_values))
-    return since + max(given, SHORTEST_WAIT_FOR_STABLE)
 
 
 def _stable_pods(context: ReleaseContext, status: RolloutStatus) -> Readiness:

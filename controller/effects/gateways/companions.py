@@ -23,7 +23,12 @@ from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.tree import Tree
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import CompanionObjects, GatewayObjects
-from controller.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, WebhookFailed
+from controller.errors import (
+    WRITE_REFUSED,
+    AlreadyExists,
+    Conflict,
+    NotFound,
+)
 
 LEAVING = 1.0
 """Seconds to wait while an object of the same name is still being deleted."""
@@ -121,7 +126,7 @@ class Companions:
             return refusals.somebody_elses(subject, f"{reference}")
         except (NotFound, Conflict):
             return NotYet(f"{subject} was changed at the same time", refusals.CONFLICT)
-        except (Forbidden, Invalid, WebhookFailed) as failure:
+        except WRITE_REFUSED as failure:
             return refusals.of_write(failure, subject)
         return Done(wrote=True)
 
@@ -144,7 +149,7 @@ class Companions:
                 return NotYet(
                     f"{companion.identity} was made again at the same time", refusals.CONFLICT
                 )
-            except (Forbidden, Invalid, WebhookFailed) as failure:
+            except WRITE_REFUSED as failure:
                 subject = f"{companion.kind} {namespace}/{companion.name}"
                 return refusals.of_write(failure, subject)
         return Done()

@@ -17,19 +17,11 @@ from controller.effects.gateways.contracts import Scope
 from controller.effects.ownership import Marks, take_off
 from controller.errors import NotFound
 from controller.kube.resources import Resource
-from controller.kube.verbs import Gets, JsonPatches
+from controller.kube.verbs import Gets, JsonPatches, Rehearses
 
 
-class KubeObjects(Gets, JsonPatches, Protocol):
+class KubeObjects(Gets, Rehearses, JsonPatches, Protocol):
     """The methods of the API client that are used here."""
-
-    async def create(
-        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
-    ) -> bytes: ...
-
-    async def replace(
-        self, resource: Resource, namespace: str, name: str, body: bytes, *, dry_run: bool = False
-    ) -> bytes: ...
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None: ...
 

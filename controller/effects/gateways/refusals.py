@@ -10,7 +10,16 @@ from typing import assert_never
 from controller.domain import availability, reasons
 from controller.domain.decision import NotYet, OwnScript, Reference, Refusal, RoutePlan
 from controller.domain.traffic.plan.script_input import Cycle
-from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right, WebhookFailed
+from controller.errors import (
+    WRITE_REFUSED,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    RefusedWrite,
+    Right,
+    WebhookFailed,
+)
 from controller.scripts.answer import Refused
 from controller.scripts.lookup import MissingScript, Script
 
@@ -48,7 +57,8 @@ _GIVE_RIGHT = (
 )
 _PASSING = frozenset({"TIMEOUT", "CRASHED", "CIRCUIT_OPEN", "NEED_SCRIPT"})
 
-WriteFailure = NotFound | Forbidden | Invalid | Conflict | WebhookFailed
+WriteFailure = NotFound | Conflict | RefusedWrite
+WRITE_FAILURES = (NotFound, Conflict, *WRITE_REFUSED)
 """Answers of the API server that are about one object, not about the server."""
 
 

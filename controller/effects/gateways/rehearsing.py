@@ -16,7 +16,7 @@ from controller.effects.gateways import refusals
 from controller.effects.gateways.answers import TriedOf
 from controller.effects.gateways.companions import RoutedObjects
 from controller.effects.gateways.targets import Target
-from controller.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, WebhookFailed
+from controller.errors import AlreadyExists
 
 _NO_DRY_RUN = "does not support dry run"
 """The API server's words, with code 400, if a webhook with side effects would have to be called."""
@@ -73,7 +73,7 @@ class Rehearsal:
     ) -> Refusal | NotYet | None:
         try:
             await sent
-        except (NotFound, Forbidden, Invalid, Conflict, WebhookFailed) as failure:
+        except refusals.WRITE_FAILURES as failure:
             if _is_no_answer(failure, plan):
                 return None
             return refusals.of_write(failure, subject)

@@ -68,7 +68,6 @@ from controller.effects.gateways.companions import Companions, CompanionsByPlace
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
 from controller.effects.gateways.rehearsing import Rehearsal, Rehearsed
 from controller.effects.gateways.targets import Look, Target, targets_of
-from controller.errors import Conflict, Forbidden, Invalid, NotFound, WebhookFailed
 from controller.scripts.lookup import MissingScript, Script
 
 
@@ -326,7 +325,7 @@ class GatewayRoutes:
     async def _put(self, target: Target, namespace: str, body: bytes) -> bytes | Refusal | NotYet:
         try:
             return await self._objects.replace(target.reference, namespace, body)
-        except (NotFound, Forbidden, Invalid, Conflict, WebhookFailed) as failure:
+        except refusals.WRITE_FAILURES as failure:
             return refusals.of_write(failure, target.subject)
 
     # --- restore ----------------------------------------------------------------------------------
@@ -397,6 +396,6 @@ class GatewayRoutes:
     async def _unmark(self, target: Target, namespace: str, stored: bytes) -> Outcome:
         try:
             await self._objects.take_marks_off(target.reference, namespace, stored)
-        except (NotFound, Forbidden, Invalid, Conflict, WebhookFailed) as failure:
+        except refusals.WRITE_FAILURES as failure:
             return refusals.of_write(failure, target.subject)
         return Done(wrote=True)

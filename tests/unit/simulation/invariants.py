@@ -219,12 +219,14 @@ class Watch:
         assert len(new) <= most, f"{len(new)} new pods, {most} wanted"
 
     def owners_limits_are_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
-        """Never fewer ready pods than the owner's maxUnavailable allows; one fewer while stable pods take the places of
-        abandoned ones behind routes.
+        """Never fewer ready pods than the owner's maxUnavailable allows. When a third revision came and routes lead all
+        traffic to the stable pods, two thirds are enough, or one pod fewer than the owner wants.
         """
         alive = (pod for pod in context.workload.pods if not pod.metadata.deleting)
         ready = [pod for pod in alive if pod.ready_since is not None]
-        least = context.replicas - self.limits(context)[1] - int(self.replaced)
+        least = context.replicas - self.limits(context)[1]
+        if self.replaced and context.stable_services:
+            least = min(least - 1, context.enough_for_all_traffic)
         assert len(ready) >= least, f"{len(ready)} ready pods, {least} at least"
 
 

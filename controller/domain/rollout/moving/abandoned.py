@@ -4,19 +4,17 @@ Why: without this the next batch would be taken from the stable revision (a thir
 5+3+2). The Deployment is paused meanwhile, and its own controller gives the share of an emptied ReplicaSet to the only
 one that is left. Stable pods replace the abandoned ones within the owner's maxUnavailable: a rollback of a step with
 all pods, followed by a third revision, had left no ready pod at all; and with routes, the two stable pods of eight had
-got all traffic. Invariants: at most as many ready pods go as the owner allows;
-if stable pods do not become ready, the abandoned ones go after the owner's progress deadline, so that a third revision
-can mend a broken stable one.
+got all traffic. Invariants: as long as requests reach them, at most as many ready pods go as the owner allows; if
+stable pods do not become ready in time (`awaiting_stable`), the abandoned ones go nevertheless.
 """
-
-from datetime import datetime, timedelta
 
 from controller.api.quantity import scaled_up
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import ReplicaSet
 from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
-from controller.domain.pods.deployment import Limits, owners_limits, progress_deadline
+from controller.domain.pods.deployment import Limits, owners_limits
 from controller.domain.pods.trouble import without_room
+from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.services import pinned_to
@@ -35,8 +33,8 @@ def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | No
         return None
     left = abandoned(context, status)
     if left:
-        strict = not _all_requests_reach(context, stable.revision)
-        replaced = replace_abandoned(context, status, strict=strict)
+        needed = not _all_requests_reach(context, stable.revision)
+        replaced = replace_abandoned(context, status) if needed else None
         return replaced or Stop(status=status, actions=tuple(_sized(rs, 0) for rs in left))
     keep = (moonshift_status(status).stable_revision, context.new_revision)
     leaving = any(
@@ -61,13 +59,14 @@ def _all_requests_reach(context: ReleaseContext, stable: str) -> bool:
 
 
 def replace_abandoned(
-    context: ReleaseContext, status: RolloutStatus, *, enough: int = 0, strict: bool = False
+    context: ReleaseContext, status: RolloutStatus, *, enough: int = 0
 ) -> Stop | None:
     """The next stable pods in place of abandoned ones.
 
     None if the stable revision wants no pod, has as many ready pods as the owner's maxUnavailable asks for and as are
-    `enough`, or did not get them within the deadline. Unless `strict`, one ready pod less than the owner wants is
-    accepted where the Deployment's controller would undo the exchange, and a quota or full nodes end it.
+    `enough`, or did not get them within the deadline. With `enough`, the routes can lead all traffic to the stable pods
+    that there are: so one ready pod less than the owner wants is accepted where the Deployment's controller would undo
+    the exchange, and a quota or full nodes end it.
     """
     stable, left = stable_replica_set(context, status), abandoned(context, status)
     if stable is None or not stable.active:
@@ -76,17 +75,17 @@ def replace_abandoned(
     limits = owners_limits(context.owners_values, context.replicas)
     needed = max(0, context.replicas - limits.unavailable - counted.ready)
     ready = sum(context.ready(context.pods_of(rs.revision)).ready for rs in left)
-    due = waits_until(context, status)
+    due = stable_is_awaited_until(context, status)
     there_are_enough = not needed and counted.ready >= enough
     if there_are_enough or due <= context.now or (left and not ready):
         return None
-    if not strict and without_room(stable.status.conditions, context.pods_of(stable.revision)):
+    if enough and without_room(stable.status.conditions, context.pods_of(stable.revision)):
         return None
     if not left or counted.ready < stable.spec.replicas:
         # Stable pods that take the places of abandoned ones are not ready yet, perhaps of the last ones.
         return Stop(status=status, wake_at=min(counted.next_at or due, due))
     most = max(0, sum(rs.spec.replicas for rs in left) - min(needed, ready))
-    going = _going(stable, left, most, _unused_surge(context, limits), strict=strict)
+    going = _going(stable, left, most, _unused_surge(context, limits), strict=not enough)
     actions = _exchanged(stable, left, going) if going else _with_owners_surge(context, limits)
     return Stop(status=status, actions=actions, wake_at=due)
 
@@ -114,13 +113,6 @@ def lasting_exchange(stable: int, left: int, most: int) -> int:
     is, or if the stable one stays smaller than the abandoned one is.
     """
     return most - 1 if most and left - stable == most else most
-
-
-def waits_until(context: ReleaseContext, status: RolloutStatus) -> datetime:
-    """The end of the owner's progress deadline, from the time at which the revision was abandoned."""
-    ours = moonshift_status(status)
-    since = ours.goal_since or ours.state_since or context.now
-    return since + timedelta(seconds=progress_deadline(context.owners_values))
 
 
 def _exchanged(stable: ReplicaSet, left: tuple[ReplicaSet, ...], pods: int) -> tuple[Action, ...]:

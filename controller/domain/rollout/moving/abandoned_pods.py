@@ -8,19 +8,19 @@ Invariants: a pod is deleted only where the set creates a pod of the stable revi
 become ready within the deadline, nothing waits for them any more.
 """
 
-from controller.api.quantity import scaled_down
 from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
-from controller.domain.decision import DeletePod
 from controller.domain.pods.partition import ordinals
 from controller.domain.pods.running import name_on_pods
-from controller.domain.rollout.moving.abandoned import waits_until
+from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.sets import (
+    alive_pods,
     blocked_set,
+    deletion_of,
     live_strategy,
     make_way,
-    owners_limits,
+    most_unavailable_pods,
 )
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -31,8 +31,8 @@ RECREATED_AS_STABLE = (WorkloadKind.CLONE_SET, WorkloadKind.STATEFUL_SET)
 
 def clear_abandoned_pods(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Delete the abandoned pods that block another revision; None when they are gone."""
-    first = context.kind is WorkloadKind.CLONE_SET
-    replaced = replace_abandoned_pods(context, status) if first else None
+    by_exchange = context.kind is WorkloadKind.CLONE_SET
+    replaced = replace_abandoned_pods(context, status) if by_exchange else None
     return replaced or make_way(context, status)
 
 
@@ -49,17 +49,16 @@ def replace_abandoned_pods(
         return blocked if blocked.problem is None else None
     stable = moonshift_status(status).stable_revision
     left = _abandoned(context, stable)
-    due = waits_until(context, status)
+    due = stable_is_awaited_until(context, status)
     stable_pods = context.ready(context.pods_of(stable))
     nothing_left = not left and stable_pods.ready >= enough
     if nothing_left or not _recreates(context, stable) or due <= context.now:
         return None
-    ready = context.ready(pod for pod in context.workload.pods if not pod.metadata.deleting)
-    spare = ready.ready - (context.replicas - _owners_max_unavailable(context))
+    ready = context.ready(alive_pods(context))
+    spare = ready.ready - (context.replicas - max(1, most_unavailable_pods(context)))
     going = [pod for pod in left if pod.ready_since is None]
     going += [pod for pod in left if pod.ready_since is not None][: max(0, spare)]
-    actions = tuple(DeletePod(pod.metadata.key, pod.metadata.uid) for pod in going)
-    return Stop(status, actions, wake_at=min(ready.next_at or due, due))
+    return Stop(status, tuple(map(deletion_of, going)), wake_at=min(ready.next_at or due, due))
 
 
 def _recreates(context: ReleaseContext, stable: str) -> bool:
@@ -80,16 +79,6 @@ def _abandoned(context: ReleaseContext, stable: str) -> list[Pod]:
     """
     keep = (stable, context.new_revision)
     left = [
-        pod
-        for pod in context.workload.pods
-        if pod.revision not in keep and not pod.metadata.deleting and not pod.updated_in_place
+        pod for pod in alive_pods(context) if pod.revision not in keep and not pod.updated_in_place
     ]
     return sorted(left, key=lambda pod: (min(ordinals([pod]), default=0), pod.metadata.name))
-
-
-def _owners_max_unavailable(context: ReleaseContext) -> int:
-    """The owner's limit of missing pods, at least one."""
-    own = owners_limits(context)
-    rolling = own.rolling_update
-    limit = own.max_unavailable or (rolling.max_unavailable if rolling is not None else None)
-    return max(1, scaled_down(limit, context.replicas))

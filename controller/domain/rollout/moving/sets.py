@@ -169,9 +169,15 @@ def _whole(context: ReleaseContext, counted: Readiness) -> bool:
     rolling = own.rolling_update
     partition = own.partition or (rolling.partition if rolling is not None else None) or 0
     wanted = context.replicas - kept_old(partition, context.replicas)
+    return counted.pods >= wanted and counted.ready >= wanted - most_unavailable_pods(context)
+
+
+def most_unavailable_pods(context: ReleaseContext) -> int:
+    """The owner's maxUnavailable in pods; 0 where there is none."""
+    own = owners_limits(context)
+    rolling = own.rolling_update
     limit = own.max_unavailable or (rolling.max_unavailable if rolling is not None else None)
-    missing = scaled_down(limit, context.replicas)
-    return counted.pods >= wanted and counted.ready >= wanted - missing
+    return scaled_down(limit, context.replicas)
 
 
 def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -14,16 +14,13 @@ from controller.api.meta import Condition
 from controller.api.names import DRIFT
 from controller.domain import reasons
 from controller.domain.decision import Refusal, Value
+from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.observation import RoutePresent, RouteSeen
 from controller.domain.traffic.drift.object_state import editor_of
 from controller.domain.traffic.tree import decode_tree
 
-FIGHT_WINDOW = timedelta(minutes=1)
-"""A place that changes again within this time after two put-backs has another writer."""
 ONE_SYNC = timedelta(seconds=5)
 """Objects that are replaced within this time were replaced by one command."""
-RETRY_AFTER_FIGHT = timedelta(minutes=5)
-"""The time for which such a place is not written."""
 
 
 class PutBacks(Value, frozen=True):
@@ -109,7 +106,7 @@ def replaced_among(
 
 def _replacement_in_words(namespace: str, route: RouteSeen) -> str:
     assert isinstance(route.state, RoutePresent)
-    named = f"{route.reference.kind} {namespace}/{route.reference.name}"
+    named = route.reference.name_in(namespace)
     editor = editor_of(decode_tree(bytes(route.state.raw))).manager or "somebody"
     return f"{editor} replaced {named} by an object without the release's content"
 

@@ -96,7 +96,7 @@ def test_routes_lead_all_traffic_to_stable_once_two_thirds_of_its_pods_are_ready
         surge,
         unavailable,
         replicas=replicas,
-        watched=replicas > 2 and bool(unavailable),
+        watched=False,
         routed=2,
     )
     ready: list[int] = []
@@ -129,6 +129,16 @@ def test_routes_leave_the_abandoned_pods_of_a_paused_deployment_without_an_excha
     world.rest()
     assert weight_of(world) is None
     assert reason_of(world, "Stalled") == reasons.PAUSED_BY_OWNER
+
+
+def test_abandoned_pods_that_get_no_requests_go_although_a_stable_pod_is_broken() -> None:
+    world = at_the_second_step(("25%", "25%"), 1, 0, watched=False, routed=2)
+    stable = next(p for p in world.cluster.pods if p.revision == revision_of(world, "v1"))
+    world.people.fail_pods(frozenset({stable.metadata.uid}))
+    release(world, "v3")
+    wait(world, 30)
+    assert pods_of(world, "v2") == 0
+    assert pods_of(world, "v3") == 2
 
 
 def test_routes_leave_the_abandoned_pods_where_a_quota_refuses_stable_ones() -> None:

@@ -16,8 +16,8 @@ from controller.api.trafficrouting import (
 )
 from controller.domain import reasons
 from controller.domain.decision import EnsureRoutes
+from controller.domain.fights import RETRY_AFTER_FIGHT
 from controller.domain.observation import RoutePresent
-from controller.domain.traffic.drift.policy import RETRY_AFTER_FIGHT
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.trafficrouting.deciding import decide_traffic_routing
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen

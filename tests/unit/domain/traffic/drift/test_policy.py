@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.domain.decision import Reference
+from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.observation import RoutePresent, RouteSeen
 from controller.domain.traffic.drift.policy import (
-    FIGHT_WINDOW,
-    RETRY_AFTER_FIGHT,
     PutBacks,
     drift_among,
     next_put_back,
