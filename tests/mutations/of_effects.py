@@ -64,8 +64,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.apply",
         (
             "a missing right ends the pass",
-            "        except (Forbidden, Invalid, WebhookFailed) as refused:\n            return of_refused(refused)",
-            "        except (Invalid, WebhookFailed) as refused:\n            return of_refused(refused)",
+            "        except WRITE_REFUSED as refused:\n            return of_refused(refused)",
+            "        except WRITE_REFUSED[1:] as refused:\n            return of_refused(refused)",
             "component/effects/test_refused_rights.py::test_a_write_that_is_forbidden_refuses_its_action_and_not_the_pass",
         ),
     ),
