@@ -131,8 +131,9 @@ class StatusIsTrue:
 
     def _moment(self, view: View, rollout: JsonObject | None) -> Moment:
         pods, able = Counter[str](), Counter[str]()
+        beside = _is_canary_style(rollout)
         for pod in view.pods(self._name):
-            if deleting(pod):
+            if deleting(pod) or (beside and _of_workload_itself(pod, self._name)):
                 continue
             for name in revisions_of(pod):
                 pods[name] += 1
@@ -156,6 +157,22 @@ def revisions_of(pod: JsonObject) -> set[str]:
     labels = pod["metadata"].get("labels") or {}
     full = {labels[name] for name in REVISION_LABELS if name in labels}
     return full | {name.rpartition("-")[2] for name in full}
+
+
+def _is_canary_style(rollout: JsonObject | None) -> bool:
+    """An extra Deployment has the release's pods; only its pods are counted."""
+    canary = (((rollout or {}).get("spec") or {}).get("strategy") or {}).get("canary") or {}
+    return bool(canary.get("enableExtraWorkloadForCanary"))
+
+
+def _of_workload_itself(pod: JsonObject, name: str) -> bool:
+    """The pod belongs to a ReplicaSet of the Deployment `name`, not to one of the extra Deployment.
+
+    The Deployment's own controller may create a pod of the new template when somebody removes our pause unseen.
+    """
+    meta = pod["metadata"]
+    revision = (meta.get("labels") or {}).get("pod-template-hash")
+    return any(o["name"] == f"{name}-{revision}" for o in meta.get("ownerReferences") or ())
 
 
 def _same_step(shown: PodCounts, before: PodCounts | None) -> bool:

@@ -204,6 +204,15 @@ def test_pods_that_nobody_moved_are_counted_with_the_name_that_they_carry() -> N
     release.teardown()
 
 
+def test_pods_of_the_workload_itself_are_not_counted_as_pods_of_the_extra_deployment() -> None:
+    """The manifest was replaced past admission, and the workload's own controller created a pod of the new version."""
+    release = Deployments()
+    release.begin(PLANS[0], "canary", (), 1, turns=1, min_ready=0, limits=("25%", "25%"))
+    release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="")
+    release.controllers_run(rounds=1)
+    release.teardown()
+
+
 def test_a_workload_that_is_deleted_while_no_stable_pod_is_ready_leaves_nothing_behind() -> None:
     """The stable ReplicaSet was deleted, so the share of the stable pods was led away when the workload went."""
     release = Deployments()
