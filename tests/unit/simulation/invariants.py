@@ -8,7 +8,7 @@ from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
-from controller.domain.rollout.changes_by_people import NO_REQUESTS, requests_of
+from controller.domain.rollout.changes_by_people import NO_REQUESTS, has_request, requests_of
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.services import pin_is_wanted
@@ -186,6 +186,9 @@ class Watch:
         if ours.state in BEFORE_PODS or not ours.stable_revision:
             return
         if not pin_is_wanted(context, ours.step) or ours.empty_sides or self.unpinned:
+            return
+        if has_request(self.world.cluster.rollouts[KEY].status):
+            # The pass that honoured the approval was killed between the Service of the next step and its status.
             return
         for service in context.stable_services:
             strangers = {p.revision for p in self.ready(service)} - {ours.stable_revision}
