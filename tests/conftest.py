@@ -18,9 +18,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.constants import load_all_modules
 
 # No property fails by the clock: how long an example takes to be made is a matter of the machine's other work.
 UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
@@ -69,6 +71,12 @@ class Grouped(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Every process draws the same examples of a property."""
+    if is_hypothesis_test(getattr(item, "obj", None)):
+        load_all_modules()
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Grouped | None:
     """Use our groups if groups are requested."""
     return Grouped(config, log) if config.getvalue("dist") == "loadgroup" else None

@@ -25,6 +25,8 @@ from controller.scripts.lookup import Script
 
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
+CALL_SECONDS = 30.0
+"""Longer than the controller waits: nothing but this command waits here, perhaps on a busy machine."""
 _ROOT = Path(controller.__file__).resolve().parent.parent
 _STARTED = ("serving", "listening, not ready")
 
@@ -112,7 +114,7 @@ async def _client(*, filtered: bool) -> AsyncIterator[ScriptClient]:
         log = _Log(process)
         try:
             await log.started()
-            client = ScriptClient(address)
+            client = ScriptClient(address, deadline=CALL_SECONDS)
             try:
                 yield client
             finally:

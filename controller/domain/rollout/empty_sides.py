@@ -52,9 +52,9 @@ def entry_of(status: RolloutStatus, side: Side) -> EmptySide | None:
 
 
 def led_away(status: RolloutStatus, service: str) -> bool:
-    """The stable Service is un-pinned now, because the stable revision has no ready pod."""
+    """The share of the stable revision is given away, because it has no ready pod behind this Service."""
     entry = entry_of(status, Side(SideRevision.STABLE, service))
-    return entry is not None and entry.led_away == SERVICE
+    return entry is not None and bool(entry.led_away)
 
 
 def all_goes_to_new(status: RolloutStatus) -> bool:

@@ -1,7 +1,7 @@
 """How many random releases are tried, and whether each rule was met in each state of a release.
 
 Why counted: a rule that is never met in a state proves nothing there. Invariant: the quick profile tries the same
-examples each time.
+examples each time, in every process.
 """
 
 import functools
@@ -13,6 +13,8 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from hypothesis import HealthCheck, settings
 from hypothesis import Phase as Search
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+from tests.constants import load_all_modules
 
 EXAMPLES = {"quick": 150, "thorough": 4500, "long": 5000}
 """By profile, which the environment variable MOONSHIFT_PROFILE names; only the long one differs from time to time."""
@@ -61,6 +63,7 @@ def noted(step: Callable[Concatenate[M, P], None]) -> Callable[Concatenate[M, P]
 
 def run(machine: type[RuleBasedStateMachine], share: float = 1) -> None:
     """Try this share of the profile's examples."""
+    load_all_modules()
     rules = settings(
         max_examples=int(EXAMPLES[PROFILE] * share),
         stateful_step_count=14,

@@ -213,6 +213,20 @@ def test_pods_of_the_workload_itself_are_not_counted_as_pods_of_the_extra_deploy
     release.teardown()
 
 
+def test_a_stable_service_without_ready_pods_is_not_pinned_while_routes_lead_to_new_ones() -> None:
+    """The Service had lost its selector, so the routes took the stable share; then its owner applied it again."""
+    release = Deployments()
+    release.begin(
+        PLANS[0], "canary", (VIRTUAL_SERVICE,), 1, turns=1, min_ready=0, limits=("25%", "25%")
+    )
+    release.approve_and_rest()
+    release.take_the_selector_off(heard=False)
+    release.fill_the_quota_and_raise_it(ticks=7)
+    release.delete_a_replica_set(which=0)
+    release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="")
+    release.teardown()
+
+
 def test_a_workload_that_is_deleted_while_no_stable_pod_is_ready_leaves_nothing_behind() -> None:
     """The stable ReplicaSet was deleted, so the share of the stable pods was led away when the workload went."""
     release = Deployments()
