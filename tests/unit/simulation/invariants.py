@@ -91,6 +91,10 @@ class Watch:
             self.most_new = max(self.most_new, len(new))
         self.replaced = False
 
+    def nobody_was_at_work(self) -> None:
+        """No process lived until it had written since when a side is empty: the time begins with the next process."""
+        self.empty_since = {}
+
     # --- the rules -------------------------------------------------------------------------------
 
     def check(self) -> None:

@@ -21,7 +21,6 @@ from tests.unit.builders import (
     make_service,
     template,
 )
-from tests.unit.simulation.invariants import Watch
 from tests.unit.simulation.owners import Owner
 from tests.unit.simulation.passes import Passes
 from tests.unit.simulation.rounds import noted
@@ -34,7 +33,6 @@ ACTIONS = sorted(kind.__name__ for kind in get_args(Action))
 class Misfortunes(Passes):
     """One workload and one Rollout, of which anything may break."""
 
-    watch: Watch
     owner: Owner
     healthy: bool
     without_crd = False

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from controller.api.rollout import Phase
 from controller.domain.rollout.release_context import moonshift_status
 from tests.unit.builders import KEY, wait
+from tests.unit.simulation.invariants import Watch
 from tests.unit.simulation.rounds import noted
 from tests.unit.worlds import World
 
@@ -21,6 +22,7 @@ class Passes(RuleBasedStateMachine):
     """A world in which time passes."""
 
     world: World
+    watch: Watch
 
     @property
     def state(self) -> str:
@@ -54,6 +56,7 @@ class Passes(RuleBasedStateMachine):
             self.world.restart()
             self.one_round()
             self.world.cluster.now += timedelta(seconds=seconds)
+            self.watch.nobody_was_at_work()
 
     @precondition(lambda self: self.governed)
     @rule()

@@ -227,6 +227,21 @@ def test_a_stable_service_without_ready_pods_is_not_pinned_while_routes_lead_to_
     release.teardown()
 
 
+def test_a_stable_pod_returns_beside_two_other_revisions_of_its_size() -> None:
+    """The Deployment's controller removed the stable pod, the oldest of three, as often as it was added."""
+    release = Deployments()
+    release.begin(
+        PLANS[4], "blueGreen", (VIRTUAL_SERVICE,), 3, turns=15, min_ready=0, limits=(0, 1)
+    )
+    release.approve_to_the_end(turns=1)
+    release.take_the_label_off_while_no_webhook_answers(rounds=2)
+    release.release_and_run(turns=2, version="v3")
+    release.scale_to_zero_and_back(replicas=1, ticks=7, wakes=False)
+    release.restart()
+    release.take_the_label_off_while_no_webhook_answers(rounds=3)
+    release.teardown()
+
+
 def test_a_workload_that_is_deleted_while_no_stable_pod_is_ready_leaves_nothing_behind() -> None:
     """The stable ReplicaSet was deleted, so the share of the stable pods was led away when the workload went."""
     release = Deployments()

@@ -159,12 +159,28 @@ def _stable_in_addition(
     size, the ReplicaSet would keep the marks of its former size. The controller would take them for a scale event in
     every pass, and would never roll.
     """
-    if not any(rs.active for rs in _others(context, stable)):
+    others = [rs for rs in _others(context, stable) if rs.active]
+    if not others:
         return ()
-    if context.replicas == 1 and not read_rolling_limits(context.deployment).surge:
+    surge = read_rolling_limits(context.deployment).surge
+    if context.replicas == 1 and not surge:
         return (*_emptied(context, stable), *_deletions(context, stable))
     half = max(1, context.replicas // 2)
-    return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, half),)
+    added = ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, half)
+    room = context.replicas + surge - sum(rs.spec.replicas for rs in others)
+    if room >= half or max(rs.spec.replicas for rs in others) > half:
+        return (added,)
+    return (_least_ready_emptied(context, others), added)
+
+
+def _least_ready_emptied(context: ReleaseContext, others: list[ReplicaSet]) -> ScaleReplicaSet:
+    """Scale the ReplicaSet with the fewest ready pods to zero.
+
+    Of ReplicaSets of the same size, the Deployment's controller takes surplus pods from the oldest one: it would
+    remove the stable pods that we add, and both would write for ever.
+    """
+    least = min(others, key=lambda rs: context.ready(context.pods_of(rs.revision)).ready)
+    return ScaleReplicaSet(least.metadata.key, least.metadata.uid, 0)
 
 
 def _emptied(context: ReleaseContext, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:
