@@ -26,6 +26,10 @@ class Phase(StrEnum):
     DISABLED = "Disabled"
 
 
+BUSY_PHASES = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
+"""Phases in which pods or routes are being moved. (The original forgets Disabling.)"""
+
+
 class StepState(StrEnum):
     """`currentStepState`, in the order a step walks through them."""
 
