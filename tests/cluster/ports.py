@@ -2,7 +2,7 @@
 
 Why it exists: a gateway refuses a route to a port that the Service does not have, so an example needs a Service with
 the ports of its route. Invariant: references to a Service of the same name in another namespace do not count. Must not
-know a single kind of gateway: the same few words for ports recur in all of them.
+list kinds of gateways: the same few words for ports recur in all of them.
 """
 
 import re
