@@ -41,8 +41,8 @@ def ports_of(gateway_object: JsonObject, service: str, namespace: str) -> tuple[
     joined = rf"\b(?:{service}[._]{namespace}(?:_svc_|:)|{namespace}[/-]{service}[:-])(\d+)"
     numbers |= {int(found) for item in items for found in re.findall(joined, repr(item))}
     protocol = "UDP" if "UDP" in gateway_object["kind"] else "TCP"
-    names = [item[key] for item in items for key in NAMES if isinstance(item.get(key), str)]
     if len(numbers) < 2:
+        names = (*_texts(ours, NUMBERS), *_texts(items, NAMES))
         # parentRefs have a sectionName, too: the name of a listener.
         name = names[0] if names and "parentRefs" not in gateway_object["spec"] else ""
         return (Port(min(numbers, default=80), name, protocol),)
@@ -57,6 +57,12 @@ def _items(tree: Any) -> Iterator[JsonObject]:
         tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     ):
         yield from _items(child)
+
+
+def _texts(items: list[JsonObject], keys: tuple[str, ...]) -> list[str]:
+    """The names of ports in these fields: `servicePort: http`."""
+    values = [item.get(key) for item in items for key in keys]
+    return [value for value in values if isinstance(value, str) and not value.isdigit()]
 
 
 def _names(item: JsonObject, service: str, namespace: str) -> bool:

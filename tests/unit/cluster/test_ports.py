@@ -15,7 +15,7 @@ def _ports(sample: Sample) -> tuple[Port, ...]:
 @pytest.mark.parametrize(
     ("title", "wanted"),
     [
-        ("apisix.apache.org/ApisixRoute", Port(8080)),
+        ("apisix.apache.org/ApisixRoute", Port(8080, "http")),
         ("cilium.io/CiliumEnvoyConfig", Port(8080)),
         ("gateway.solo.io/VirtualService", Port(8080)),
         ("getambassador.io/Mapping", Port(8080)),
@@ -23,6 +23,7 @@ def _ports(sample: Sample) -> tuple[Port, ...]:
         ("kuma.io/MeshHTTPRoute", Port(8080, "http")),
         ("kuma.io/TrafficRoute", Port(8080)),
         ("networking.istio.io/VirtualService", Port(80)),
+        ("traefik.io/IngressRoute", Port(8080, "http")),
         ("route.openshift.io/Route", Port(80, "http")),
         ("trafficrouting_ingress/nginx.lua", Port(8080)),
     ],
