@@ -26,6 +26,10 @@ class Phase(StrEnum):
     DISABLED = "Disabled"
 
 
+BUSY_PHASES = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
+"""Phases in which pods or routes are being moved. (The original forgets Disabling.)"""
+
+
 class StepState(StrEnum):
     """`currentStepState`, in the order a step walks through them."""
 
@@ -164,7 +168,7 @@ class ScriptRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
 
 class NetworkRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Any namespaced gateway object; `script` is empty, `packaged` or `configMap`."""
+    """Any gateway object, of the Rollout's namespace or cluster-scoped; `script` is empty, `packaged` or `configMap`."""
 
     api_version: str = ""
     kind: str = ""

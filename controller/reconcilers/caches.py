@@ -14,6 +14,7 @@ from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.decision import Reference
 from controller.domain.gates.templates import analyses_of, template_value
 from controller.domain.rollout.config_release import record_of
 from controller.domain.rollout.shared_routing import shared_routing_of
@@ -85,10 +86,18 @@ def _by_reference(rollout: Rollout) -> Iterable[str]:
     if plan is None:
         return ()
     references = references_of(plan.traffic_routings, plan.disable_generate_canary_service)
-    namespace = rollout.metadata.namespace
+    return _names_of(references, rollout.metadata.namespace)
+
+
+def _names_of(references: Iterable[Reference], namespace: str) -> set[str]:
+    """The names of gateway objects in an index, with the namespace and without.
+
+    An index cannot know whether a kind is cluster-scoped. If it is, the objects of its events have no namespace.
+    """
     return {
-        reference_value(reference.api_version, reference.kind, Key(namespace, reference.name))
+        reference_value(reference.api_version, reference.kind, Key(place, reference.name))
         for reference in references
+        for place in (namespace, "")
     }
 
 
@@ -115,11 +124,8 @@ def _shared_services(routing: TrafficRouting) -> Iterable[str]:
 
 
 def _shared_references(routing: TrafficRouting) -> Iterable[str]:
-    namespace = routing.metadata.namespace
-    return {
-        reference_value(reference.api_version, reference.kind, Key(namespace, reference.name))
-        for reference in references_of(routing.spec.object_ref, disable_generate=True)
-    }
+    references = references_of(routing.spec.object_ref, disable_generate=True)
+    return _names_of(references, routing.metadata.namespace)
 
 
 def _slice_service(part: EndpointSlice) -> Iterable[str]:

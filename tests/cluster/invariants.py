@@ -284,7 +284,7 @@ def meaning(value: Any) -> Any:
 
 
 def without_said_pause(kind: Kind, owners: JsonObject) -> JsonObject:
-    """An Advanced DaemonSet has `paused: false` from its first release on, which is the default."""
+    """The object without `paused: false`, the default, which an Advanced DaemonSet has from its first release on."""
     strategy = (owners["spec"] or {}).get("updateStrategy") or {}
     rolling = strategy.get("rollingUpdate") or {}
     if kind != ADVANCED_DAEMON_SETS or rolling.get("paused") is not False:

@@ -11,6 +11,7 @@ from typing import Any
 from localcluster.api import JsonObject
 from localcluster.history import Kind
 from tests.cluster.kinds import WORKLOADS
+from tests.cluster.ports import WEB, Port
 
 STABLE_IMAGE = "shop:v1"
 NEW_IMAGE = "shop:v2"
@@ -60,6 +61,8 @@ class Application:
     blue_green: bool = False
     pool: str = "daemons"
     """Label of the nodes that a DaemonSet runs on; there are as many as `replicas`."""
+    ports: tuple[Port, ...] = WEB
+    """The ports of the stable Service."""
 
     @property
     def beside(self) -> bool:
@@ -156,7 +159,10 @@ def service(app: Application, name: str = "") -> JsonObject:
             "annotations": KEPT,
             "labels": {"team": "shop"},
         },
-        "spec": {"selector": {"app": app.name}, "ports": [{"port": 80, "protocol": "TCP"}]},
+        "spec": {
+            "selector": {"app": app.name},
+            "ports": [port.manifest() for port in app.ports],
+        },
     }
 
 

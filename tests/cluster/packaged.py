@@ -1,14 +1,13 @@
 """Every packaged gateway kind and Ingress class as one release of it: an object, two steps, its fields at each.
 
 Why it exists: a new folder of `lua_configuration` gets a release on a control plane without being listed anywhere.
-Invariant: all comes from a kind's own test data, with the namespace of the run in place of the data's; a case with
-two shares is taken before one with matches. Must not talk to a cluster.
+Invariant: all comes from a kind's own test data, with the namespace of the run in place of the data's. A case with a
+share and a match is taken first, then one with two shares. Must not talk to a cluster.
 """
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 
@@ -18,12 +17,14 @@ from localcluster.api import JsonObject
 from localcluster.history import Kind
 from tests.cluster.gateways import definition
 from tests.cluster.manifests import Application, StepPlan, rollout
+from tests.cluster.ports import ports_of
 
 FOLDER = ROOT / "lua_configuration"
 BUILT_IN = "networking.k8s.io"
 GUARDED = (".k8s.io", ".kubernetes.io")
 """Groups whose CRDs need the approval annotation."""
 PODS = (1, 2)
+SHARE_ALONE = {"traffic", "replicas"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class Sample:
     def application(self, namespace: str) -> Application:
         """The application of the release: the Service of the case and a Deployment behind it."""
         plan = tuple(StepPlan(pods) for pods in PODS)
-        return Application(self.service, namespace, True, plan)
+        ports = ports_of(self.original, self.service, namespace)
+        return Application(self.service, namespace, True, plan, ports=ports)
 
     def rollout(self, app: Application) -> JsonObject:
         """The Rollout of the case with two of its steps, each of which waits for its approval."""
@@ -112,31 +114,63 @@ def samples() -> dict[str, Sample]:
 
 
 def _sample(subject: Subject) -> Sample:
-    """The best of its cases: with two shares, else with two steps of any sort."""
-    found = sorted(
-        (pair for path in subject.cases() for pair in _pairs(path)), key=lambda pair: pair[0]
-    )
+    """The two steps that show most of the script."""
+    found = [pair for case in _cases(subject) for pair in _pairs(case)]
     assert found, f"{subject.name} has no case with two steps that can be released"
-    _, content, steps = found[0]
+    _, content, steps = min(found, key=lambda pair: pair[0])
     return Sample(subject.name, content, steps)
 
 
-def _pairs(path: Path) -> Iterator[tuple[int, JsonObject, tuple[int, int]]]:
-    """The two steps of a case that can follow each other, with a penalty for steps that are no shares."""
-    content = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
-    if "rollout" not in content:
-        return
-    steps = content["rollout"]["spec"]["strategy"]["canary"]["steps"]
+def _cases(subject: Subject) -> list[JsonObject]:
+    """The cases of a script; files with the same object and the same Rollout, but for its steps, are one case."""
+    cases: list[JsonObject] = []
+    for path in subject.cases():
+        content = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+        if "rollout" not in content:
+            continue
+        same = [case for case in cases if _but_for_steps(case) == _but_for_steps(content)]
+        if same:
+            _steps(same[0]).extend(_steps(content))
+            same[0]["expected"].extend(content["expected"])
+        else:
+            cases.append(content)
+    return cases
+
+
+def _steps(case: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = case["rollout"]["spec"]["strategy"]["canary"]["steps"]
+    return found
+
+
+def _but_for_steps(case: JsonObject) -> tuple[JsonObject, JsonObject]:
+    style = case["rollout"]["spec"]["strategy"]["canary"]
+    return case["original"], {key: value for key, value in style.items() if key != "steps"}
+
+
+def _pairs(case: JsonObject) -> Iterator[tuple[tuple[int, int], JsonObject, tuple[int, int]]]:
+    """The two steps of a case that show most of the script, after a rank: the lowest shows most.
+
+    A share and a match show more than two shares, and those more than two other steps. Of two cases with such steps,
+    the one with more steps is the ordinary one.
+    """
+    steps = _steps(case)
     found = [
         number
-        for number, (step, item) in enumerate(zip(steps, content["expected"], strict=True))
-        if "error" not in item and (step.get("traffic", "0%") != "0%" or step.get("matches"))
+        for number, (step, item) in enumerate(zip(steps, case["expected"], strict=True))
+        if "error" not in item and (_share(step) or step.get("matches"))
     ]
-    shares = [n for n in found if not steps[n].get("matches") and steps[n]["traffic"] != "100%"]
-    for missing, numbers in enumerate((shares, found)):
+    shares = [n for n in found if set(steps[n]) <= SHARE_ALONE and _share(steps[n]) < 100]
+    matches = [n for n in found if set(steps[n]) == {"matches"}]
+    growing = sorted(shares[:2], key=lambda n: _share(steps[n]))
+    for rank, numbers in enumerate((shares[:1] + matches[:1], growing, found)):
         if len(numbers) > 1:
-            yield missing, content, (numbers[0], numbers[1])
+            yield (rank, -len(steps)), case, (numbers[0], numbers[1])
             return
+
+
+def _share(step: JsonObject) -> float:
+    """The share of a step in percent; 0 if it has none."""
+    return float(step.get("traffic", "0%").removesuffix("%"))
 
 
 def definitions(found: dict[str, Sample]) -> Iterator[JsonObject]:

@@ -315,7 +315,7 @@ def _rollout(app: Application) -> Rollout:
 
 
 def _spec(app: Application, image: str = manifests.STABLE_IMAGE) -> DeploymentSpec:
-    """As the API server stores it."""
+    """The spec as the API server stores it."""
     body = manifests.deployment(app, image)
     made = msgspec.json.decode(msgspec.json.encode(body), type=Deployment)
     return structs.replace(

@@ -1,4 +1,4 @@
-"""A controller of a kind that only its owners know: ordinals, one revision an update, a partition; as a StatefulSet.
+"""A controller of a kind that only its owners know: with ordinals, revisions and a partition, like a StatefulSet.
 
 Why: a kind with the label of a StatefulSet is released without being known by name, and its own controller is not part
 of Kubernetes. Invariant: it acts on watch events, makes its own pods and ControllerRevisions, and knows nothing of
@@ -56,11 +56,11 @@ class Seen:
         self._versions: dict[Key, str] = {}
 
     def differs(self, state: dict[Key, JsonObject]) -> bool:
-        """Something was written since."""
+        """Something was written after the state that was handled last."""
         return _versions(state) != self._versions
 
     def note(self, state: dict[Key, JsonObject]) -> None:
-        """Act on it from now on."""
+        """Record this state as handled."""
         self._versions = _versions(state)
 
 
@@ -161,7 +161,7 @@ def _owner(app: JsonObject) -> list[JsonObject]:
 
 
 async def _revision(plane: Plane, app: JsonObject) -> str:
-    """The name of the ControllerRevision that keeps the present template; it is made where it is new."""
+    """The name of the ControllerRevision that keeps the present template; it is created if the template is new."""
     template = app["spec"]["template"]
     digest = hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest()[:8]
     name, namespace = f"{app['metadata']['name']}-{digest}", app["metadata"]["namespace"]

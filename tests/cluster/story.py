@@ -146,7 +146,8 @@ class Story:
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
         """Approve the waiting step.
 
-        Plainly the first time at most: the next pause begins no sooner than three seconds after such an approval.
+        Only the first approval may name no step: the next pause begins no sooner than three seconds after such an
+        approval.
         """
         exact: JsonObject = {"moonshift": {"approval": {"step": step}}}
         part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
@@ -275,7 +276,7 @@ class Story:
         after: int = 0,
         seconds: float = RELEASE_SECONDS,
     ) -> Change:
-        """An object of ours, as it was at some revision past `after`."""
+        """Wait until `accepts` takes an object of ours, in a state after the revision `after`."""
         key = self.key(kind, name)
         try:
             return await self.recorder.until(
@@ -292,7 +293,7 @@ class Story:
             raise NotReady(f"{late}\n{self.report()}") from late
 
     async def gone(self, kind: Kind, name: str = "") -> Change:
-        """The deletion of an object."""
+        """Wait for the deletion of an object."""
         key = self.key(kind, name)
         return await self.recorder.until(
             lambda c: c.key == key and c.type == "DELETED", since=self._mark
@@ -309,7 +310,7 @@ class Story:
         ]
 
     async def pods_ready(self) -> None:
-        """All pods of the workload are ready."""
+        """Wait until all pods of the workload are ready."""
         await self.until(
             self.workload,
             lambda d: (
@@ -319,8 +320,10 @@ class Story:
         )
 
     async def settled(self, step: int = 0) -> None:
-        """The workload has as many ready pods as the owner asks for; the counters of a held workload do not show
-        that."""
+        """Wait until the workload has as many ready pods as the owner asks for.
+
+        The counters of a held workload do not show that.
+        """
         if self.app.canary:
             await self.pods_ready()
             return
@@ -352,11 +355,11 @@ class Story:
         )
 
     async def paused_at(self, step: int) -> Change:
-        """The step waits for its approval."""
+        """Wait until the step waits for its approval."""
         return await self.rollout(lambda status: at(status, step, "StepPaused"))
 
     async def completed(self) -> Change:
-        """The release has ended, one way or the other."""
+        """Wait until the release has ended, with success or without."""
         return await self.rollout(
             lambda status: (
                 status.get("phase") == "Healthy"
@@ -378,7 +381,7 @@ class Story:
         return found
 
     async def event(self, reason: str) -> JsonObject:
-        """An Event about the Rollout."""
+        """Wait for an Event about the Rollout."""
         app = self.app
         found = await self.recorder.until(
             lambda c: (

@@ -56,7 +56,7 @@ class View:
         self._objects: dict[Kind, dict[str, JsonObject]] = {}
 
     def apply(self, change: Change) -> None:
-        """Take one change in."""
+        """Apply one change."""
         if change.key.namespace != self._namespace:
             return
         kind = self._objects.setdefault(change.key.kind, {})
@@ -99,7 +99,7 @@ class View:
     def endpoints(self, service: str) -> list[JsonObject]:
         """The pods that a Service's slices call ready and that still exist.
 
-        Another pod of the same name (a StatefulSet's) is not meant by a slice that has not heard of it yet.
+        A StatefulSet's new pod has the name of the old one: it does not count until the slice has its UID.
         """
         found = []
         for part in self.of(SLICES):

@@ -13,7 +13,7 @@ GATEWAYS = "/apis/networking.istio.io"
 
 
 class HidesDiscovery(Fault):
-    """From the start of a new controller on, for some seconds, no question which kinds are served is answered."""
+    """No request of discovery is answered in the first seconds of a new controller."""
 
     restarts = True
     costs = START_COSTS + 30.0
@@ -36,7 +36,7 @@ class HidesDiscovery(Fault):
         return self.answer()
 
     def hides(self, path: str) -> bool:
-        """Whether a path is one of the discovery's: none of them leads to objects."""
+        """Whether a path belongs to discovery: such a path leads to no object."""
         parts = path.strip("/").split("/")
         return parts[0] in ("api", "apis") and len(parts) <= 3 - (parts[0] == "api")
 

@@ -9,7 +9,7 @@ from tests.kill.proxy import cut
 
 
 class Refuses(Fault):
-    """Every n-th request is refused by a status, and not passed on; writes only, or every verb."""
+    """Every n-th request is answered with an error status and not passed on; only writes, or every verb."""
 
     def __init__(self, code: int, reason: str, *, writes: bool = True, every: int = 3) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class LosesAnswers(Fault):
         self._every, self._seen = every, 0
 
     def loses(self, request: web.Request, write: str | None) -> bool:
-        """Whether this is one of them."""
+        """Whether the answer to this write is lost."""
         self._seen += write is not None
         return write is not None and self._seen % self._every == 0
 
@@ -66,14 +66,14 @@ class IsSlow(Fault):
         self._seconds = seconds
 
     async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
-        """No refusal, but later."""
+        """Wait; then refuse nothing."""
         self.times += 1
         await asyncio.sleep(self._seconds)
         return None
 
 
 class IsAway(Fault):
-    """From one write on every connection is cut for some seconds: the API server starts again."""
+    """From a certain write on, every connection is cut for some seconds, as while the API server restarts."""
 
     costs = 20.0
     """Every watch asks a few times, and begins again; measured were 11."""

@@ -1,6 +1,6 @@
 """Faults of watches and lists: ends, gaps, silence, old lists.
 
-Invariant: the order of events within one watch is kept, and the last state of an object is always told.
+Invariant: the order of events within one watch is kept, and the last state of an object is always delivered.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class ListsAreOld(ExpiresWatches):
         self._again: set[str] = set()
 
     def body(self, request: web.Request, body: bytes) -> bytes:
-        """Every second list of a kind is the one before."""
+        """Every second list of a kind repeats the list before it."""
         at = request.path_qs
         if "resourceVersion" not in body.decode(errors="ignore") or '"items":' not in body.decode():
             return body
@@ -85,7 +85,7 @@ class ListsAreOld(ExpiresWatches):
 
 
 class IsSilent(Fault):
-    """Watches stay open and say nothing for some seconds, again and again."""
+    """Watches stay open and deliver nothing for some seconds, again and again."""
 
     costs = 0.0
 

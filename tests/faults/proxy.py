@@ -1,4 +1,4 @@
-"""A way to the API server on which requests and watches go wrong as a fault says.
+"""A way to the API server on which requests and watches go wrong as a fault decides.
 
 Invariant: without a fault everything passes unchanged; a fault never invents an object, it refuses, delays, repeats or
 keeps back what the API server says. It must not judge.
@@ -45,7 +45,7 @@ class Fault:
         return False
 
     def body(self, request: web.Request, body: bytes) -> bytes:
-        """The answer to a list, or to a question which kinds there are."""
+        """The answer to a list request, or to a request of discovery."""
         return body
 
     def lines(self, request: web.Request, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -118,7 +118,7 @@ class FaultyProxy(WriteProxy):
     async def _during(
         self, fault: Fault, first: bytes, lines: AsyncIterator[bytes], unheard: list[bytes]
     ) -> AsyncIterator[bytes]:
-        """The lines that come as long as the fault is there; the first one after it is kept in `unheard`."""
+        """The lines that arrive while the fault lasts; the first line after it is kept in `unheard`."""
         yield first
         async for line in lines:
             if self._present is not fault:

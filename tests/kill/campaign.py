@@ -38,7 +38,7 @@ class Cell(NamedTuple):
 
 
 class Case(NamedTuple):
-    """The write (1-based) at which the controller ends, and when at it."""
+    """The write (1-based) at which the controller is killed, and the moment of that write."""
 
     cell: Cell
     number: int
@@ -63,7 +63,7 @@ class Golden:
 
 @dataclass
 class Tally:
-    """The number of a cell's cases that were tried, of the kills, and of requests more than without a kill."""
+    """The numbers of a cell's tried cases, of kills, and of requests in addition to those of a run without a kill."""
 
     tried: int = 0
     kills: int = 0

@@ -147,7 +147,7 @@ async def controller_behind(
 ) -> Component:
     """Make a controller that reconciles a namespace through a proxy, without election; it is not started.
 
-    With an empty namespace it reconciles all. With a zygote it is forked, for who kills it often.
+    With an empty namespace it reconciles all. With a zygote it is forked, which is a short start.
     """
     token = await product.plane.service_account_token(NAMESPACE, CONTROLLER)
     authority = product.plane.ca_path.read_bytes()

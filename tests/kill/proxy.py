@@ -26,7 +26,7 @@ HOP_BY_HOP = frozenset(
 
 
 class Moment(StrEnum):
-    """When at a write the controller ends."""
+    """The moment of a write at which the controller is killed."""
 
     UNSENT = "before the write is passed on"
     UNANSWERED = "after the write, before its answer"
@@ -129,7 +129,7 @@ class WriteProxy:
         return passed
 
     def _count(self, request: web.Request) -> Moment | None:
-        """Note a write that counts; answers when at it to kill, if at all."""
+        """Count the write; return its moment at which the controller is to be killed, or None."""
         meant = self._meant(request)
         if meant is None or not self._counting:
             return None
@@ -153,7 +153,7 @@ class WriteProxy:
 
 
 def short_name(request: web.Request) -> str:
-    """The verb of a request, and the kind that it is about; its path where that is of no kind."""
+    """The verb of a request, and its kind; instead of the kind the path, if the path names none."""
     verb = "WATCH" if "watch" in request.query else request.method
     parts = request.path.strip("/").split("/")
     group = 2 if parts[0] == "api" else 3

@@ -1,4 +1,4 @@
-"""A way to the script worker that can tell when a call is under way.
+"""A way to the script worker that knows when a call is under way.
 
 It passes bytes between the controller and the worker's socket and reads no more of HTTP/2 than where frames begin: a
 HEADERS frame from the client is a call. Invariant: nothing is changed; at the chosen call the killer runs after the

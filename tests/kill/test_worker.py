@@ -1,4 +1,4 @@
-"""The script worker is lost, or stops, in every script call of a release; the release ends as if nothing had been."""
+"""The script worker is lost, or stops, in every script call of a release, which ends as if nothing had happened."""
 
 import asyncio
 import os

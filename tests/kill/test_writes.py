@@ -1,4 +1,4 @@
-"""The controller is killed at every write of a release; the release ends as if nothing had been.
+"""The controller is killed at every write of a release; the release ends as if nothing had happened.
 
 One golden run per style and course says which writes there are. Each is then interrupted at three moments; the
 controller starts again, the end is compared with the golden one, and every invariant is judged over the whole history.

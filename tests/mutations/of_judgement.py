@@ -46,7 +46,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         "controller.domain.admission.accounts",
         (
             "an account that was named before may be used for anything",
-            "        if account_used not in known:\n",
+            "        if content not in known:\n",
             "        if not known:\n",
             "unit/domain/admission/test_accounts.py::test_a_reference_that_says_something_else_is_asked_about",
         ),

@@ -49,7 +49,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a rollback before the first look is a release",
-            "    return back and not ours_already\n",
+            "    return back and not known_already\n",
             "    return back and not _expected(context, status)\n",
         ),
         (

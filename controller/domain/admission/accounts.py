@@ -42,10 +42,10 @@ def accounts_of_routing(old: JsonObject | None, new: JsonObject) -> tuple[NamedA
 def _newly_named(
     before: Iterator[_Reference] | tuple[()], after: Iterator[_Reference]
 ) -> tuple[NamedAccount, ...]:
-    known = {account_used for _, _, account_used in before}
+    known = {content for _, _, content in before}
     found: dict[str, NamedAccount] = {}
-    for path, account, account_used in after:
-        if account_used not in known:
+    for path, account, content in after:
+        if content not in known:
             found.setdefault(account, NamedAccount(path, account))
     return tuple(found.values())
 

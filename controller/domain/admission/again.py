@@ -1,7 +1,7 @@
-"""Restores admission's changes on a workload during a release that lost them: label, marks, freeze or pause.
+"""Restores admission's changes on a workload that has lost them during its release: label, marks, freeze or pause.
 
-Why: no webhook may answer when somebody replaces a manifest or edits a field of the freeze, and Kubernetes then stores
-the change without asking. Invariant: the result is what admission would have stored for the release, paused, so that
+Why: if no webhook answers while somebody replaces a manifest or edits a field of the freeze, Kubernetes stores the
+change without asking. Invariant: the result is what admission would have stored for the release, paused, so that
 nothing moves until our next move. Changes that the owner made meanwhile are recorded as the owner's; values of the
 freeze never are.
 """
@@ -17,9 +17,9 @@ from controller.domain.admission.availability_freeze import (
     is_frozen,
     record_of,
     with_freeze,
+    with_min_ready_of,
     with_record,
     with_strategy,
-    with_times_of,
 )
 from controller.domain.admission.podset import (
     admission_paused_set,
@@ -80,7 +80,7 @@ def _set_record(
     obj: JsonObject, kind: WorkloadKind, kept: OwnersRecord | None, lost: Lost
 ) -> OwnersRecord:
     live = strategy_of(obj)
-    record = with_times_of(_renewed(kept, lost), {}, obj)
+    record = with_min_ready_of(_renewed(kept, lost), {}, obj)
     if kind is WorkloadKind.CLONE_SET:
         record = with_scale_limit_of(record, {}, obj)
     own = record.written_strategy
@@ -88,7 +88,8 @@ def _set_record(
         untouched = same(live, {**own, "type": "OnDelete"})
     else:
         untouched = same(live, partitioned(kind, own, partition_of(kind, live)))
-    # For a StatefulSet at zero; with its owner's own strategy it would not be released in steps.
+    # This strategy is ours, too: a StatefulSet has it at zero replicas. Recorded as its owner's, it would keep the set
+    # from being released in steps ever again.
     untouched = untouched or same(live, COMPLETES_NOTHING)
     if is_frozen(obj) or (kept is not None and untouched):
         return record

@@ -7,8 +7,8 @@ request is refused here.
 
 A program that was compiled with the types of the original reads a status, changes it and writes it back without
 `status.moonshift`, which it does not know; with those of v1alpha1 also without `blueGreenStatus` and `nextStepIndex`.
-The release was then continued like one that the original began, and its approvals, its visits and the kept template
-were lost.
+Stored like this, the release would be continued like one that the original began, and its approvals, its visits and
+the kept template would be lost.
 """
 
 from datetime import datetime
@@ -56,7 +56,10 @@ def note_approval(
 
 
 def _with_our_part(old: JsonObject, new: JsonObject) -> JsonObject:
-    """The update, with the stored values that older types lack if its author left them out; not of an empty status."""
+    """The update with the stored values of fields that older types lack, if it leaves them out.
+
+    An update that empties the status stays as it is.
+    """
     if not child(new, "status"):
         return new
     result = new

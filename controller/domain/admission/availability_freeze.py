@@ -34,7 +34,9 @@ def record_of(deployment: JsonObject) -> OwnersRecord | None:
 
 
 def with_record(deployment: JsonObject, record: OwnersRecord) -> JsonObject:
-    """The workload carrying `record`, with the two fields of it that the original has and the record does not."""
+    """The workload with `record` in its annotation, and beside it the `maxSurge` and `maxUnavailable` that readers of
+    the original's annotation expect there.
+    """
     content = {**msgspec.to_builtins(record), **_limits(record.written_strategy)}
     value = msgspec.json.encode(content, order="sorted").decode()
     return changed(deployment, ("metadata", "annotations", ORIGINAL_STRATEGY), value)
@@ -63,7 +65,7 @@ def _written(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRe
         record = msgspec.structs.replace(
             record, strategy=strategy if isinstance(strategy, dict) else msgspec.UNSET
         )
-    record = with_times_of(record, old, new)
+    record = with_min_ready_of(record, old, new)
     deadline = number(after, "progressDeadlineSeconds")
     held = deadline == FREEZE_PROGRESS_DEADLINE_SECONDS
     if deadline != number(before, "progressDeadlineSeconds") and not held:
@@ -76,7 +78,7 @@ def _written(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRe
     return record
 
 
-def with_times_of(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
+def with_min_ready_of(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
     """`record` with this update's change of minReadySeconds."""
     seconds = number(new, *_MIN_READY) or 0
     if seconds in (number(old, *_MIN_READY) or 0, FREEZE_MIN_READY_SECONDS):

@@ -1,9 +1,10 @@
 """Decides about an update of a set of pods under a Rollout (StatefulSet, CloneSet, DaemonSet and similar kinds).
 
 A set is held by its update strategy: a partition that keeps every pod, or OnDelete for a kind without partitions.
-A set whose pods the owner replaces by hand (OnDelete), or without replicas, is not released in steps, as in the
-original. Invariants:
- * any change of the template under a Rollout is held until our first move, also a change to an old revision;
+A set without replicas is not released in steps, as in the original; nor is one whose pods the owner replaces by hand
+(OnDelete), except a DaemonSet. Invariants:
+ * a change that asks for a release is held until our first move, also a change to an old revision; during a release
+   every change of the template is;
  * during a release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
    once, except in our part, and the whole strategy is restored at the end;
  * a CloneSet under blue-green is also held by minReadySeconds, which is recorded and restored in the same way; its list
@@ -22,9 +23,9 @@ from controller.domain.admission.availability_freeze import (
     is_frozen,
     record_of,
     with_frozen_pods,
+    with_min_ready_of,
     with_owners_time,
     with_record,
-    with_times_of,
 )
 from controller.domain.admission.verdict import Unchanged, Verdict, amended
 from controller.domain.admission.workload import (
@@ -87,7 +88,7 @@ def strategy_of(obj: JsonObject) -> JsonObject:
 def updated_record(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
     """`record` with this update's change of the strategy; our own part of it is never recorded as the owner's."""
     before, after = strategy_of(old), strategy_of(new)
-    record = with_times_of(record, old, new)
+    record = with_min_ready_of(record, old, new)
     if same(before, after):
         return record
     own = record.written_strategy
@@ -96,7 +97,9 @@ def updated_record(record: OwnersRecord, old: JsonObject, new: JsonObject) -> Ow
 
 
 def with_scale_limit_of(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
-    """`record` with this update's change of the number of pods of a CloneSet that may be missing while it grows."""
+    """`record` with this update's change of `scaleStrategy.maxUnavailable`: how many pods of a CloneSet may be missing
+    while it grows.
+    """
     before, after = _scale_limit(old), _scale_limit(new)
     if before == after or after == CLOSED:
         return record
@@ -162,7 +165,7 @@ def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> Owners
         stable_revision=name_on_pods(kind, current) or msgspec.UNSET,
         stable_template=template_hash_of(old) if certain else msgspec.UNSET,
     )
-    return with_scale_limit_of(with_times_of(record, {}, new), {}, new)
+    return with_scale_limit_of(with_min_ready_of(record, {}, new), {}, new)
 
 
 def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:

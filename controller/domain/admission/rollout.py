@@ -12,7 +12,7 @@ import msgspec
 from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
 from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1ALPHA1, V1BETA1
-from controller.api.rollout import Phase, Rollout, WorkloadRef
+from controller.api.rollout import BUSY_PHASES, Phase, Rollout, WorkloadRef
 from controller.api.validation import validate
 from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.api.validation.rules import DEFAULT_RULES, Rules
@@ -24,12 +24,11 @@ from controller.domain.admission.verdict import in_one
 from controller.domain.config.seen import TRACKING_IS_OFF
 from controller.domain.traffic.plan.abilities import Headers
 
-_BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
-"""Phases in which pods or routes are being moved. (The original forgets Disabling.)"""
-
 
 class RolloutVerdict(msgspec.Struct, frozen=True):
-    """Findings refuse the request; warnings are shown to its author; `named` are the objects to look up then."""
+    """Findings refuse the request, warnings are shown to its author. `named` are the objects that the Rollout names, to
+    be looked up for further warnings; empty if there are findings.
+    """
 
     findings: Findings = ()
     warnings: tuple[str, ...] = ()
@@ -142,7 +141,7 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
     if isinstance(before, Unconvertible):
         return ()
     phase = text(before, "status", "phase")
-    if phase not in _BUSY:
+    if phase not in BUSY_PHASES:
         return ()
     was, now = child(before, "spec"), child(new, "spec")
     checks: list[tuple[str, object, object]] = [

@@ -12,11 +12,9 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child, text
 from controller.api.names import CANARY_SUFFIX, PIN, PINNED
-from controller.api.rollout import Phase, Rollout, TrafficRoutingRef
+from controller.api.rollout import BUSY_PHASES, Rollout, TrafficRoutingRef
 from controller.domain.admission.verdict import Amended, Unchanged, amended
 from controller.domain.traffic.validation.selecting import EXTERNAL
-
-_BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -70,7 +68,7 @@ def _in_use(service: str, rollouts: Iterable[Rollout]) -> bool:
     return any(
         service in (entry.service, entry.service + CANARY_SUFFIX)
         for rollout in rollouts
-        if rollout.status.phase in _BUSY
+        if rollout.status.phase in BUSY_PHASES
         for entry in _routings(rollout)
     )
 

@@ -3,8 +3,9 @@
 There are two means. The *availability freeze* keeps new pods from counting as available, so that the Deployment's
 controller stops at the rolling update limits. The *admission pause* is `paused` with a token of ours, from admission
 until our first move. Invariants:
-* a revision that runs already is never frozen: a rollback is paused without the freeze (except under blue-green, where
-   no pod may be unavailable and a rollback is a switch);
+* a change back to the stable revision is paused without the freeze, so that the stable pods count as available; so is
+   the first change of a release if its template runs already. (Not in a release of blue-green: there the freeze keeps
+   the new pods, which may still have all the traffic);
 * during the admission pause `paused` stays true for every writer;
 * changes by the owner during a release are recorded and restored at the end, never lost and never applied early;
 * our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations, and `kubectl
@@ -51,7 +52,7 @@ from controller.domain.pods.marks import OwnersRecord
 
 
 def governing(workload: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | None:
-    """The Rollout that names the workload and is not disabled, or None. Versions are not compared."""
+    """The Rollout that names the workload, has a strategy and is not disabled, or None. Versions are not compared."""
     name = KindName(text(workload, "apiVersion"), text(workload, "kind"))
     wanted = (name.group, name.kind, text(workload, "metadata", "name"))
     for rollout in rollouts:
@@ -193,9 +194,9 @@ class _Change(msgspec.Struct, frozen=True):
         known = {_hash(entry) for entry in self.replica_sets if label and entry.revision == label}
         position = self.rollout.status.moonshift
         if position is not msgspec.UNSET:
-            # The label may be lost, and an approved revision replaces the old one before the label says so. A wrong
-            # answer is harmless: the admission pause stops everything until the controller freezes the workload
-            # itself.
+            # The label may be lost. And if a third revision comes after another one has replaced the stable pods, that
+            # one becomes stable in the status first. A wrong answer is harmless: the workload stays paused until the
+            # controller's first move, which writes the freeze itself.
             known.add(position.stable_template)
         return self.new_hash in known
 
@@ -238,7 +239,10 @@ def _admission_paused(obj: JsonObject, record: OwnersRecord) -> JsonObject:
 
 
 def _side_by_side_refused(obj: JsonObject) -> Refused | None:
-    """Two versions of a workload of strategy Recreate may share a volume or a lock: its owner has to agree."""
+    """The refusal of a release beside strategy Recreate, unless the owner agrees by the annotation.
+
+    Two versions of such a workload may not share a volume or a lock.
+    """
     if text(strategy_of(obj), "type") != "Recreate":
         return None
     if text(obj, "metadata", "annotations", SIDE_BY_SIDE) == "true":

@@ -85,11 +85,14 @@ def workload_was_replaced(context: ReleaseContext, status: RolloutStatus) -> boo
 
 
 def rolled_back(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """The template is that of the stable revision again (perhaps before the release was first seen)."""
+    """The template is that of the stable revision again, and the release does not know it yet.
+
+    Perhaps the template was changed back before a pass saw the release.
+    """
     ours = moonshift_status(status)
     back = bool(ours.stable_template) and context.template_hash == ours.stable_template
-    ours_already = ours.by_id or ours.goal == Goal.ROLLBACK or still_returning(context, status)
-    return back and not ours_already
+    known_already = ours.by_id or ours.goal == Goal.ROLLBACK or still_returning(context, status)
+    return back and not known_already
 
 
 def another_revision_came(context: ReleaseContext, status: RolloutStatus) -> bool:
@@ -136,7 +139,7 @@ def decide_release(context: ReleaseContext, status: RolloutStatus) -> Transition
     frozen = moonshift_status(status).goal in GOALS_UNDER_FREEZE
     if lost_its_freeze(context) if frozen else lost_its_record(context):
         return _freeze_again(context, status)
-    return _decide_frozen(context, _remembered(context, status))
+    return _decide_by_goal(context, _remembered(context, status))
 
 
 GOALS_UNDER_FREEZE = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
@@ -173,8 +176,8 @@ STATES_AFTER_PODS = (
 """States of a step whose pods were created and ready."""
 
 
-def _decide_frozen(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    """The next transition of a release whose workload is frozen, or is being restored."""
+def _decide_by_goal(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """The next transition of a release whose workload has the freeze and the record that its goal needs."""
     goal = moonshift_status(status).goal
     if another_revision_came(context, status):
         first = stable_comes_first(context, status)
@@ -210,7 +213,7 @@ def own_template_first(context: ReleaseContext, status: RolloutStatus) -> Stop |
 
 
 def _continue(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    """The next transition of a release that only people can delay."""
+    """The next transition of a release without a disturbance: people's wishes come first, then the step."""
     if context.seen.rollout.spec.strategy.paused:
         paused = progressing(status, reasons.PAUSED, messages.PAUSED, context.now)
         return held_up(context, Stop(paused))

@@ -266,7 +266,7 @@ class ReleaseContext(Value, frozen=True):
 
     @property
     def owners_scale_limit(self) -> IntOrPercent | None:
-        """The owner's limit of missing pods while a CloneSet grows."""
+        """The owner's `scaleStrategy.maxUnavailable`: how many pods of a CloneSet may be missing while it grows."""
         found = self.owners.scale_limit if self.owners is not None else None
         return None if isinstance(found, msgspec.UnsetType) else found
 

@@ -3,7 +3,7 @@
 Why: in partition style new pods have replaced stable ones. All traffic had gone to however many were left: two of ten
 got five times their load. Invariants: while a route leads to new pods, stable pods are added first, and the canary
 Services select them, too. The wait ends after some time, because the version that was taken back must not keep its
-share: not if no stable pod is ready at all, while new ones are.
+share. But if no stable pod is ready at all while new pods are, the traffic stays with the new ones.
 """
 
 from datetime import timedelta
@@ -23,7 +23,7 @@ ENDPOINTS_FOLLOW_WITHIN = timedelta(seconds=10)
 def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """A rollback with too few ready stable pods: add some before the traffic returns.
 
-    If they do not become ready for ten minutes, the traffic returns to those that are.
+    If they do not become ready within the time of `stable_is_awaited_until`, the traffic returns to those that are.
     """
     if not stable_pods_are_needed(context, status):
         return _endpoints_follow(context, status)

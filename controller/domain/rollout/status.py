@@ -9,7 +9,14 @@ from datetime import datetime
 from msgspec import structs
 
 from controller.api.meta import Condition
-from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
+from controller.api.rollout import (
+    BUSY_PHASES,
+    CanaryStatus,
+    MoonshiftStatus,
+    Phase,
+    RolloutStatus,
+    StepState,
+)
 from controller.domain import reasons
 from controller.domain.conditions import find_condition, set_condition, settled_conditions
 from controller.domain.decision import Refusal
@@ -72,7 +79,7 @@ def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) 
 
     Tools that wait for Ready print its message meanwhile, so the message names the reason of the wait.
     """
-    busy = status.phase in (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
+    busy = status.phase in BUSY_PHASES
     idle = status.phase in (Phase.HEALTHY, Phase.DISABLED)
     if problem is None:
         status = with_condition(status, "Stalled", "False", "", "", now)

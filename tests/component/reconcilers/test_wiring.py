@@ -6,8 +6,14 @@ from msgspec import structs
 from controller.api.autoscaling import AUTOSCALER
 from controller.api.meta import Condition, Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
-from controller.api.rollout import BlueGreenStrategy, Rollout, RolloutStatus, Strategy
-from controller.api.trafficrouting import TrafficRouting
+from controller.api.rollout import (
+    BlueGreenStrategy,
+    NetworkRef,
+    Rollout,
+    RolloutStatus,
+    Strategy,
+)
+from controller.api.trafficrouting import TrafficRouting, TrafficRoutingSpec
 from controller.api.workloads import Deployment, DeploymentMeta
 from controller.reconcilers.caches import Caches
 from controller.reconcilers.wiring import Wiring
@@ -17,7 +23,9 @@ from tests.component.runtime.virtual_time import virtual_time
 from tests.unit.builders import (
     KEY,
     make_rollout,
+    make_routing,
     make_set_world,
+    make_strategy,
     release,
     release_set,
     set_of,
@@ -60,6 +68,25 @@ def test_an_autoscaler_wakes_blue_green_rollouts_of_its_namespace_without_a_look
     autoscaler = ObjectMeta(name="scaler", namespace=doubled.metadata.namespace)
     wiring.named_object_changed(AUTOSCALER, autoscaler)
     assert woken == [doubled.metadata.key]
+
+
+def test_a_cluster_scoped_gateway_object_wakes_the_rollouts_and_traffic_routings_that_name_it() -> (
+    None
+):
+    """It has no namespace, while its reference is written in a Rollout of a namespace."""
+    caches, woken = Caches(), list[Key]()
+    wiring = Wiring(caches, woken.append, woken.append)
+    kind = ("kuma.io/v1alpha1", "TrafficRoute")
+    named = make_routing("web", NetworkRef(*kind, name="web"))
+    strategy = structs.replace(make_strategy(), traffic_routings=(named,))
+    caches.rollouts.put(make_rollout(strategy=strategy))
+    shared = ObjectMeta(name="shared", namespace="shop")
+    routing = TrafficRouting(metadata=shared, spec=TrafficRoutingSpec(object_ref=(named,)))
+    caches.traffic_routings.put(routing)
+    wiring.named_object_changed(kind, ObjectMeta(name="another"))
+    assert not woken
+    wiring.named_object_changed(kind, ObjectMeta(name="web"))
+    assert woken == [KEY, shared.key]
 
 
 class Asked:

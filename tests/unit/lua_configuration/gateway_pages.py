@@ -27,6 +27,30 @@ RIGHTS_OF_ITS_OWN = {
     "networking.k8s.io/Ingress",
 }
 """Kinds that the controller's own role covers; the classes are Ingresses, too."""
+NOTES = {
+    "networking.istio.io/DestinationRule": (
+        "A DestinationRule divides no traffic: name the VirtualService of the same Service in the Rollout, too. "
+        "This page shows the DestinationRule alone.\n"
+    ),
+}
+ASKED = {
+    "traffic": "`traffic: {}`",
+    "matches": "`matches`",
+    "requestHeaderModifier": "`requestHeaderModifier`",
+}
+"""Fields of a step that a script carries out, as the headings name them."""
+
+HEAD = """\
+# Examples, kind by kind
+
+A whole example for each packaged kind and Ingress class: the owner's objects, the Rollout, and the gateway objects at
+each of two steps. The tests run each of these releases with the real controller on a real API server, but without the
+gateway itself.
+
+Names, ports, images and shares are examples. Some fields are there only to show that a release keeps them: the
+annotation `owner.example/keep`, routes to other Services, timeouts.
+
+"""
 
 Dumper = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, data: True})
 
@@ -58,22 +82,27 @@ def _step(sample: Sample, number: int) -> tuple[str, list[JsonObject]]:
     """The traffic that a step asks for, in words, and the gateway objects at this step."""
     app = sample.application(NAMESPACE)
     step = sample.rollout(app)["spec"]["strategy"]["canary"]["steps"][number]
-    asked = {key: step[key] for key in ("traffic", "matches") if key in step}
+    words = ", ".join(text.format(step[key]) for key, text in ASKED.items() if key in step)
     expected = sample.expected()[number]
     led = {**sample.original, **{k: v for k, v in expected.items() if k != "objects"}}
-    beside = [
-        {"apiVersion": sample.original["apiVersion"], "kind": sample.original["kind"], **item}
-        for item in expected.get("objects", ())
-    ]
-    words = f"`traffic: {asked['traffic']}`" if set(asked) == {"traffic"} else "its `matches`"
-    return words, [led, *beside]
+    kind = {key: sample.original[key] for key in ("apiVersion", "kind")}
+    beside = [{**kind, **item} for item in expected.get("objects", ())]
+    return words, [_located(body, sample) for body in (led, *beside)]
+
+
+def _located(body: JsonObject, sample: Sample) -> JsonObject:
+    """The object with its namespace, which the test data may leave out."""
+    if sample.cluster_scoped:
+        return body
+    name = body["metadata"]["name"]
+    return {**body, "metadata": {"name": name, "namespace": NAMESPACE, **body["metadata"]}}
 
 
 def _steps(sample: Sample) -> Iterator[str]:
     for number in range(2):
         words, (led, *beside) = _step(sample, number)
         yield f"## At step {number + 1}: {words}\n"
-        if led == sample.original:
+        if led == _located(sample.original, sample):
             yield "The owner's object stays as it is.\n"
         else:
             yield _yaml(led)
@@ -86,14 +115,16 @@ def _abilities(title: str) -> str:
     path = FOLDER / title
     text = (path if path.suffix == ".lua" else path / "trafficRouting.lua").read_text()
     can = sorted(parse_header(text).can or ())
-    return f"Steps may ask for: {', '.join(can)}.\n" if can else ""
+    link = "[these abilities](../gateways.md#what-each-can-do)"
+    return f"Steps may use {link}: {', '.join(can)}.\n" if can else ""
 
 
 def _rights(title: str) -> str:
     if title in RIGHTS_OF_ITS_OWN or title.startswith(CLASSES):
         return "The controller's own role covers the kind.\n"
     return (
-        "The controller needs the right to the kind; this gives it for all packaged kinds:\n\n"
+        "The controller's own role does not cover the kind. This command adds the rights for all packaged kinds "
+        "(one role per gateway):\n\n"
         "```sh\nkubectl apply -k deploy/kustomize/gateways\n```\n"
     )
 
@@ -107,7 +138,8 @@ def page(title: str, sample: Sample) -> str:
     parts = [
         f"# {name_of(title)}\n",
         "<!-- Made from the script's test data: python -m tests.unit.lua_configuration.gateway_pages -->\n",
-        f"One release in two steps, as the tests play it on a control plane. What to know: [gateways.md]({link}).\n",
+        f"One release in two steps. [What to know](index.md) about all these pages, and about [this kind]({link}).\n",
+        NOTES.get(title, ""),
         _abilities(title),
         _rights(title),
         "## What you have\n",
@@ -117,7 +149,7 @@ def page(title: str, sample: Sample) -> str:
         "A change of the Deployment's template begins the release. Each step waits for its approval.\n",
         *_steps(sample),
         "## In the end\n",
-        "The object is what it was, to the byte, and nothing is left beside it.\n",
+        "The owner's object is again as it was before the release, byte for byte. No object is left beside it.\n",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -126,10 +158,7 @@ def pages() -> dict[str, str]:
     """Every page by its file's name, and the list of them."""
     found = {file_of(title): page(title, sample) for title, sample in samples().items()}
     lines = [f"- [{name_of(title)}]({file_of(title)})" for title in samples()]
-    head = (
-        "# Examples, kind by kind\n\nA whole example for each packaged kind and Ingress class.\n\n"
-    )
-    return {**found, "index.md": head + "\n".join(lines) + "\n"}
+    return {**found, "index.md": HEAD + "\n".join(lines) + "\n"}
 
 
 def main() -> None:

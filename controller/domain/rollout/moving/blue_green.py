@@ -32,7 +32,10 @@ class BlueGreenDeployment(Deployments):
     """The surge follows the steps."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """As for partition style, once all autoscalers are paused."""
+        """All autoscalers are paused, and the stable ReplicaSet is frozen; then as for partition style.
+
+        The Deployment stays frozen through a rollback, so no freeze has to take effect again.
+        """
         held = autoscalers.hold(context, status)
         frozen = _freeze_stable(context, status)
         if held is not None:

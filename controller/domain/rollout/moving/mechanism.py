@@ -85,7 +85,9 @@ class Mechanism(Protocol):
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:
-        """Add stable pods before the stable revision takes all traffic back; None if it has never shrunk."""
+        """Add stable pods before the stable revision takes all traffic back; empty if nothing has to be written for
+        that, None if it has never shrunk.
+        """
         ...
 
     def release(

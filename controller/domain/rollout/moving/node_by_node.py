@@ -57,8 +57,8 @@ class NodeByNode(Sets):
         return nodes_from_zero.bring_stable_back(context, status)
 
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Nothing to do: a pod deleted now would return as the newest revision; abandoned pods are deleted first
-        later.
+        """Nothing to delete: a pod deleted now would return as the newest revision. The steps delete abandoned pods
+        before stable ones.
         """
         return blocked_set(context, status)
 

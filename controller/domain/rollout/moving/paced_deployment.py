@@ -163,6 +163,7 @@ def pace(
     rolling_limits = next_rolling_limits(
         current,
         context.batch(index),
+        # In a batch that counts as ready, the tolerated unready pods do not hold up the old share.
         max(counted.ready, current.new_pods) if enough else counted.ready,
         owners_limits(context.owners_values, context.replicas),
         give_back=give_back,

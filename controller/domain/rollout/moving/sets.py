@@ -106,7 +106,7 @@ class Sets:
         return False
 
     def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Nothing."""
+        """Nothing to do: `bring_stable_back` replaces new pods by stable ones."""
         return None
 
     def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
@@ -118,7 +118,9 @@ class Sets:
         return None
 
     def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Nothing: the set's own controller creates no pod of an older revision."""
+        """Nothing: a DaemonSet's controller creates no pod of an older revision, and a CloneSet under blue-green has
+        all its stable pods.
+        """
         return None
 
     def scale_up_stable(
