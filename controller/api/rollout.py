@@ -168,7 +168,7 @@ class ScriptRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
 
 class NetworkRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Any gateway object, of the Rollout's namespace or cluster-scoped; `script` is empty, `packaged` or `configMap`."""
+    """A gateway object of the namespace, or a cluster-scoped one; `script` is empty, `packaged` or `configMap`."""
 
     api_version: str = ""
     kind: str = ""
