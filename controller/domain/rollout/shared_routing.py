@@ -7,9 +7,10 @@ pod behind it is removed. A Rollout that names a missing TrafficRouting waits be
 from controller.api import names
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.api.trafficrouting import PROGRESSING_FINALIZER_PREFIX, Member, TrafficRouting
+from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.trafficrouting.seen import grace_of, joined
 
@@ -51,10 +52,23 @@ def shared_route_is_closed(context: ReleaseContext, status: RolloutStatus) -> St
     """Wait until the shared routes lead to the new pods; None when they do, or nothing is shared."""
     if not shared_routing_of(context.seen.rollout):
         return None
-    member = _member(context)
-    if member is not None and member.routed:
+    if shared_route_is_open(context):
         return None
     return join(context, status) or Stop(status, problem=_trouble(context))
+
+
+def pods_led_to(context: ReleaseContext) -> tuple[Pod, ...]:
+    """Pods that shared routes lead to: those of the release, also while it is rolled back or replaced by another."""
+    stable = moonshift_status(context.seen.rollout.status).stable_revision
+    if context.style is Style.CANARY or not stable:
+        return context.new_pods
+    return tuple(pod for pod in context.workload.pods if pod.revision != stable)
+
+
+def shared_route_is_open(context: ReleaseContext) -> bool:
+    """The shared routes lead to new pods of this Rollout."""
+    member = _member(context)
+    return member is not None and member.routed
 
 
 def leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
