@@ -94,9 +94,9 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The step's pods: created, ready, labelled; without traffic settings the old share is removed at once."""
     index = moonshift_status(status).step
     status = _upgrading(context, status)
-    if _position_comes_first(context, status):
-        return Stop(status)
     pins = services.pin(context, status, index)
+    if _position_comes_first(context, status):
+        return Stop(status, pins)
     blocked = mechanism_of(context).preconditions(context, status)
     if blocked is not None:
         warned = (*blocked.notes, *other_workloads.warnings(context, pins))
