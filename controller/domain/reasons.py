@@ -196,7 +196,9 @@ REVERT_REFUSED = "RevertRefused"
 TEMPLATE_GONE = "TemplateGone"
 """The object that kept the stable template does not exist any more."""
 
-# Stalled: a gate cannot be asked
+# Stalled: a gate cannot be asked, or gets no answer
+ANALYSIS_WITHOUT_DATA = "AnalysisWithoutData"
+"""A metric has had no data for ten minutes, and the step waits for it."""
 INVALID_ANALYSIS = "InvalidAnalysis"
 """A gate cannot be asked as it is written."""
 ANALYSIS_TEMPLATE_NOT_FOUND = "AnalysisTemplateNotFound"

@@ -27,6 +27,7 @@ from controller.domain.decision import (
 from controller.domain.observation import Observation, RouteSeen
 from controller.domain.rollout.messages import status_refused
 from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.shared_routing import pods_led_to
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.trafficrouting.deciding import (
     TrafficRoutingDecision,
@@ -129,7 +130,7 @@ class SharedWorld:
     def _new_pods(self, seen: Observation) -> tuple[Pod, ...]:
         if seen.workload is None:
             return ()
-        return ReleaseContext(seen=seen, now=self._clock.now()).new_pods
+        return pods_led_to(ReleaseContext(seen=seen, now=self._clock.now()))
 
 
 def _owner(key: Key) -> Key:

@@ -48,6 +48,9 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_routes_lead_all_traffic_to_stable_once_two_thirds_of_its_pods_are_ready": (
         "routes leave abandoned pods before stable ones are ready",
     ),
+    "test_a_shared_route_stays_open_until_two_thirds_of_the_stable_pods_are_ready": (
+        "a shared route closes before stable pods are ready",
+    ),
     "test_abandoned_pods_go_after_the_deadline_if_stable_ones_do_not_become_ready": (
         "abandoned pods are waited for without an end",
     ),

@@ -12,6 +12,7 @@ from tests.mutations.mutation import (
     RELEASES,
     RESTORING,
     ROUTING,
+    SHARED_CAPACITY,
     STABLE_CAPACITY,
     Mutation,
     of,
@@ -167,9 +168,15 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.stable_capacity",
         (
             "few stable pods take all traffic back",
-            "    return context.routes_lead and ready < context.enough_for_all_traffic\n",
-            "    return context.routes_lead and not ready\n",
+            "    return led and ready < context.enough_for_all_traffic\n",
+            "    return led and not ready\n",
             STABLE_CAPACITY,
+        ),
+        (
+            "a shared route closes before stable pods are ready",
+            "    led = context.routes_lead or shared_route_is_open(context)\n",
+            "    led = context.routes_lead\n",
+            SHARED_CAPACITY,
         ),
         (
             "routes leave abandoned pods before stable ones are ready",

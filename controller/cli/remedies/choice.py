@@ -52,7 +52,14 @@ TABLE: dict[str, Answer] = {
     ),
     reasons.ROUTE_HELD: of_objects.changed,
     reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
-    **dict.fromkeys((reasons.ANALYSIS_FAILED, reasons.ANALYSIS_INCONCLUSIVE), of_objects.gate),
+    **dict.fromkeys(
+        (
+            reasons.ANALYSIS_FAILED,
+            reasons.ANALYSIS_INCONCLUSIVE,
+            reasons.ANALYSIS_WITHOUT_DATA,
+        ),
+        of_objects.gate,
+    ),
     **dict.fromkeys(
         (
             reasons.INVALID_ROLLOUT,

@@ -64,6 +64,12 @@ def judge(metric: Metric, run: MetricRun, *, endless: bool) -> tuple[Verdict, st
     return Verdict.RUNNING, ""
 
 
+def has_no_data(run: MetricRun) -> bool:
+    """The metric waits, and none of the measurements that the status shows had data."""
+    readings = {seen.reading for seen in run.readings}
+    return run.verdict == Verdict.RUNNING and readings == {Reading.NO_DATA}
+
+
 def next_due(metric: Metric, run: MetricRun, started: datetime) -> datetime | None:
     """When to measure next; None if the metric has its verdict."""
     if run.verdict != Verdict.RUNNING:

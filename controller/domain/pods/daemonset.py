@@ -43,8 +43,8 @@ def may_go(nodes: Nodes, wanted: int, limit: int, stable_revision: str) -> tuple
 
     The order: pods of an abandoned release, then unready pods, then by deletion cost, then the youngest.
     """
-    # Old pods that are unready do not count here: they go first, and their nodes are unavailable already.
-    unready = sum(1 for pod in nodes.new if pod.ready_since is None)
+    # Old pods that are unready go first and take no room: their nodes are unavailable already.
+    unready = sum(1 for pod in (*nodes.new, *nodes.old) if pod.ready_since is None)
     room = limit - unready - nodes.bare
     need = wanted - len(nodes.new) - nodes.bare
     going: list[Pod] = []

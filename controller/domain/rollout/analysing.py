@@ -6,6 +6,8 @@ who approves has seen why the release stopped. Invariant: pure; all counts are i
 leader loses no measurement. Must not measure: it asks by `Measure` and reads `Observation.measured`.
 """
 
+from datetime import timedelta
+
 from msgspec import structs
 
 from controller.api.analysis import Analysis, AnalysisRun, OnFailure, Verdict
@@ -13,6 +15,7 @@ from controller.api.rollout import RolloutStatus, StepState, StepVisit
 from controller.domain import reasons
 from controller.domain.decision import Action, Note, Refusal, Severity, Value
 from controller.domain.gates.asking import asked_about
+from controller.domain.gates.judging import has_no_data
 from controller.domain.gates.watching import Asked, look
 from controller.domain.rollout import messages
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
@@ -20,6 +23,8 @@ from controller.domain.rollout.reverting import given_up
 from controller.domain.rollout.status import enter, progressing, with_moonshift_status
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
+DATA_COMES_WITHIN = timedelta(minutes=10)
+"""A gate whose metric has no data for longer is reported."""
 BACKGROUND = 0
 """The step number under which the background gate is recorded."""
 
@@ -48,10 +53,27 @@ def analyse(context: ReleaseContext, status: RolloutStatus) -> Transition | None
     if run.verdict == Verdict.RUNNING:
         text = messages.in_step(context, index, messages.analysing(run.message))
         waiting_status = progressing(status, reasons.IN_ROLLING, text, context.now)
-        return structs.replace(waiting, status=waiting_status)
+        problem = _without_data(context, analysis, run)
+        return structs.replace(waiting, status=waiting_status, problem=problem)
     if run.verdict == Verdict.PASSED:
         return None if _noted(status) else _passed(context, status, run)
     return _not_passed(context, status, analysis, run)
+
+
+def _without_data(context: ReleaseContext, analysis: Analysis, run: AnalysisRun) -> Refusal | None:
+    """A metric without data for ten minutes, where no deadline of the gate ends the wait."""
+    began = run.started_at or context.now
+    if analysis.deadline_seconds is not None or began + DATA_COMES_WITHIN > context.now:
+        return None
+    empty = [metric.name for metric in run.metrics if has_no_data(metric) and not metric.dry_run]
+    if not empty:
+        return None
+    name = context.seen.rollout.metadata.name
+    text = (
+        f"step({run.step}) waits for metrics without data, or with too few requests: {', '.join(empty)}. Correct the "
+        f"query, or let requests reach the new pods, or go back (kubectl moonshift undo {name})"
+    )
+    return Refusal(reasons.ANALYSIS_WITHOUT_DATA, text)
 
 
 def _noted(status: RolloutStatus) -> bool:

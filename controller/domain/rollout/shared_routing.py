@@ -4,14 +4,20 @@ Invariant: the shared route is open before a step waits for people, and has been
 pod behind it is removed. A Rollout that names a missing TrafficRouting waits before its first move.
 """
 
+from datetime import timedelta
+
 from controller.api import names
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.api.trafficrouting import PROGRESSING_FINALIZER_PREFIX, Member, TrafficRouting
+from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.trafficrouting.seen import grace_of, joined
+
+ROUTES_OPEN_WITHIN = timedelta(seconds=30)
+"""A shared route opens within this time after new pods are ready, also on a busy control plane."""
 
 
 def shared_routing_of(rollout: Rollout) -> str:
@@ -51,10 +57,37 @@ def shared_route_is_closed(context: ReleaseContext, status: RolloutStatus) -> St
     """Wait until the shared routes lead to the new pods; None when they do, or nothing is shared."""
     if not shared_routing_of(context.seen.rollout):
         return None
-    member = _member(context)
-    if member is not None and member.routed:
+    if shared_route_is_open(context):
         return None
-    return join(context, status) or Stop(status, problem=_trouble(context))
+    return join(context, status) or _waits_for_route(context, status)
+
+
+def _waits_for_route(context: ReleaseContext, status: RolloutStatus) -> Stop:
+    """Reported if it takes long: without a Service that leads to the new pods, it would take for ever."""
+    trouble = _trouble(context)
+    ready = [pod.ready_since for pod in context.new_pods if pod.ready_since is not None]
+    if trouble is not None or not ready:
+        return Stop(status, problem=trouble)
+    due = max(ready) + ROUTES_OPEN_WITHIN
+    if due > context.now:
+        return Stop(status, wake_at=due)
+    named = f"TrafficRouting {context.namespace}/{shared_routing_of(context.seen.rollout)}"
+    text = f"{named} does not lead to the new pods, which are ready: name a Service that selects them in spec.objectRef"
+    return Stop(status, problem=Refusal(reasons.SERVICE_SELECTS_NO_POD, text, object=named))
+
+
+def pods_led_to(context: ReleaseContext) -> tuple[Pod, ...]:
+    """Pods that shared routes lead to: those of the release, also while it is rolled back or replaced by another."""
+    stable = moonshift_status(context.seen.rollout.status).stable_revision
+    if context.style is Style.CANARY or not stable:
+        return context.new_pods
+    return tuple(pod for pod in context.workload.pods if pod.revision != stable)
+
+
+def shared_route_is_open(context: ReleaseContext) -> bool:
+    """The shared routes lead to new pods of this Rollout."""
+    member = _member(context)
+    return member is not None and member.routed
 
 
 def leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

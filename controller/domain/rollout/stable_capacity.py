@@ -14,6 +14,7 @@ from controller.domain.rollout import empty_sides, services
 from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.shared_routing import shared_route_is_open
 from controller.domain.rollout.transition import Stop
 
 ENDPOINTS_FOLLOW_WITHIN = timedelta(seconds=10)
@@ -56,7 +57,8 @@ def replace_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | 
 def stable_pods_are_needed(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Routes still lead requests away from the stable pods, and too few of these are ready to take all traffic."""
     ready = _stable_pods(context, status).ready
-    return context.routes_lead and ready < context.enough_for_all_traffic
+    led = context.routes_lead or shared_route_is_open(context)
+    return led and ready < context.enough_for_all_traffic
 
 
 def _endpoints_follow(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -31,7 +31,7 @@ from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
-from controller.domain.rollout.shared_routing import shared_route_is_closed
+from controller.domain.rollout.shared_routing import join, shared_route_is_closed
 from controller.domain.rollout.status import enter, progressing, with_moonshift_status
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
@@ -218,6 +218,7 @@ def _paused(context: ReleaseContext, status: RolloutStatus) -> Transition:
 def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
     """`transition` with repairs of the step's autoscalers, pods, Services and routes in addition."""
     transition = _with_autoscalers_held(context, structs.replace(transition, actions=()))
+    transition = _with_shared_routing(context, transition)
     index = moonshift_status(transition.status).step
     due = [
         time
@@ -230,6 +231,18 @@ def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
     if not (context.step(index).routes_traffic and context.seen.routes) or context.takes_all(index):
         return transition
     return _with_routes(context, transition, index)
+
+
+def _with_shared_routing(context: ReleaseContext, stop: Stop) -> Stop:
+    """`stop`; the Rollout joins again if its TrafficRouting was made again, or is another one now."""
+    joining = join(context, stop.status)
+    if joining is None:
+        return stop
+    return structs.replace(
+        stop,
+        actions=(*joining.actions, *stop.actions),
+        problem=stop.problem or joining.problem,
+    )
 
 
 def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:

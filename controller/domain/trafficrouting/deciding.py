@@ -61,30 +61,52 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
             sides, f"TrafficRouting {routing.metadata.key}"
         )
     settled = problem is None and not (move.actions or move.unfinished)
-    actions = (*_finalizer_actions(seen, restored=settled), *move.actions)
     status = next_status(seen, open_routes, shown, settled=settled, now=now)
     status = structs.replace(status, descent=move.descent, empty_sides=sides)
+    goes_at = _goes_at(seen, status, now) if settled else None
+    goes = goes_at is not None and goes_at <= now
+    actions = (*_finalizer_actions(seen, goes=goes), *move.actions)
     notes = notes_of(routing.status, status, shown)
     if drift.put_back and problem is None:
         text = f"{drift.put_back}; it is put back"
         notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
     look = shared_route_sides.next_look(sides, grace_of(routing), now)
-    times = [time for time in (drift.wake_at, move.wake_at, look) if time is not None]
+    due = (drift.wake_at, move.wake_at, look, None if goes else goes_at)
+    times = [time for time in due if time is not None]
     return TrafficRoutingDecision(status, actions, notes, problem, min(times, default=None))
 
 
-def _finalizer_actions(seen: TrafficRoutingSeen, *, restored: bool) -> tuple[Action, ...]:
+def _goes_at(
+    seen: TrafficRoutingSeen, status: TrafficRoutingStatus, now: datetime
+) -> datetime | None:
+    """When a TrafficRouting under deletion may go: a grace period after the last route to a member; None if it stays.
+
+    Members do not hold it: one that waits for the TrafficRouting to be made again would wait for ever.
+    """
+    if not seen.routing.metadata.deleting:
+        return None
+    left = (member.since or now for member in status.members)
+    return max((since + grace_of(seen.routing) for since in left), default=now)
+
+
+def _finalizer_actions(seen: TrafficRoutingSeen, *, goes: bool) -> tuple[Action, ...]:
     """Our finalizer stays until the routes are restored; finalizers of Rollouts that cannot leave are removed."""
     meta = seen.routing.metadata
     strays = {PROGRESSING_FINALIZER_PREFIX + name for name in seen.strays}
     wanted = tuple(name for name in meta.finalizers if name not in strays)
     if not meta.deleting and TRAFFIC_ROUTING_FINALIZER not in wanted:
         wanted += (TRAFFIC_ROUTING_FINALIZER,)
-    if meta.deleting and restored:
-        wanted = tuple(name for name in wanted if name != TRAFFIC_ROUTING_FINALIZER)
+    if goes:
+        wanted = tuple(name for name in wanted if not _is_ours(name))
     if wanted == meta.finalizers:
         return ()
     return (SetFinalizers(meta.key, meta.resource_version, wanted),)
+
+
+def _is_ours(finalizer: str) -> bool:
+    return finalizer == TRAFFIC_ROUTING_FINALIZER or finalizer.startswith(
+        PROGRESSING_FINALIZER_PREFIX
+    )
 
 
 def refused_routing(

@@ -63,6 +63,7 @@ _REASONS = {
         reasons.INVALID_TRAFFIC_ROUTING,
         reasons.UNSUPPORTED_STEP,
         reasons.INVALID_ANALYSIS,
+        reasons.ANALYSIS_WITHOUT_DATA,
         reasons.ANALYSIS_TEMPLATE_NOT_FOUND,
         reasons.NAME_TOO_LONG,
         reasons.CONFIG_NOT_OURS,

@@ -134,6 +134,8 @@ class Deployments(Releases):
         super().made_whole()
         if self.there and self.is_left_alone:
             self.excuse()
+            # The limits are percentages, so its controller divides the added pod as it divides the others.
+            self.watch.most_new = 10**6
             self.owner.scale(self.owner.size + 1)
 
     @property
@@ -252,4 +254,23 @@ def test_a_workload_that_is_deleted_while_no_stable_pod_is_ready_leaves_nothing_
     release.pass_while_the_template_changes(version="v3")
     release.delete_workload()
     release.its_own_controller_is_behind(rounds=8)
+    release.teardown()
+
+
+def test_a_deployment_that_was_paused_before_its_first_look_may_be_scaled_to_go_on() -> None:
+    """The share of its only pod is 100 %, so both pods are new after the scaling."""
+    release = Deployments()
+    release.begin(
+        PLANS[5],
+        "partition",
+        (VIRTUAL_SERVICE, POINTED_AT),
+        1,
+        turns=2,
+        min_ready=0,
+        limits=(0, 1),
+    )
+    release.pause_or_resume_by_kubectl(paused=True)
+    release.controllers_run(rounds=1)
+    release.its_own_controller_is_behind(rounds=1)
+    release.approve()
     release.teardown()

@@ -160,6 +160,32 @@ def test_a_daemon_set_goes_on_with_pods_of_a_revision_before_the_stable_one() ->
     assert len(tuple(release.world.cluster.pods)) == 4
 
 
+@pytest.mark.parametrize("which", ["DaemonSet", "Advanced DaemonSet"])
+def test_a_step_with_traffic_after_one_without_pins_before_its_position_is_stored(
+    which: str,
+) -> None:
+    """The larger step's position is stored before its pods; meanwhile the Service led to both revisions."""
+    release = Sets()
+    release.begin((which, "partition"), PLANS[5], True, 2, min_ready=0, turns=0)
+    release.change_template(version="v2")
+    release.rest()
+    release.approve_and_rest()
+    release.approve_and_rest()
+    assert release.position.step == 3
+    release.teardown()
+
+
+def test_unready_pods_of_an_abandoned_revision_count_as_unavailable_nodes_of_a_daemon_set() -> None:
+    """The third revision deleted one unready pod and, within the owner's limit of two, two ready ones beside it."""
+    release = Sets()
+    release.begin(("DaemonSet", "partition"), PLANS[6], False, 5, min_ready=4, turns=0)
+    release.release_and_run(version="v2", turns=6)
+    release.time_passes(seconds=8)
+    release.undo(version="v4")
+    release.approve_and_rest()
+    release.teardown()
+
+
 def test_a_clone_set_is_not_made_to_replace_its_current_revision_by_itself_for_ever() -> None:
     """OpenKruise creates the pods of its current revision again; the steps replace them."""
     release = Sets()

@@ -18,7 +18,6 @@ from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_u
 from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.services import pinned_to
-from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.rollout.transition import Stop
 
 
@@ -52,10 +51,12 @@ def abandoned(context: ReleaseContext, status: RolloutStatus) -> tuple[ReplicaSe
 
 
 def _all_requests_reach(context: ReleaseContext, stable: str) -> bool:
-    """Every Service that the routes name is pinned to the stable revision, or a TrafficRouting leads the requests."""
+    """Every Service that the routes name is pinned to the stable revision.
+
+    A Service of a TrafficRouting never is: once its shared route is closed, abandoned pods get requests, too.
+    """
     pinned = (pinned_to(context, service) == stable for service in context.stable_services)
-    routed = bool(context.stable_services) and all(pinned)
-    return routed or bool(shared_routing_of(context.seen.rollout))
+    return bool(context.stable_services) and all(pinned)
 
 
 def replace_abandoned(

@@ -1,24 +1,16 @@
 """A native DaemonSet: held as OnDelete, its pods deleted node by node within its owner's maxUnavailable.
 
-The arithmetic is in `pods/daemonset`. Invariant: a pod is deleted only by its UID, and only while the set is held;
-otherwise its own controller would delete other pods at the same time.
+The deletions are in `nodes`, the arithmetic in `pods/daemonset`. Invariant: a pod is deleted only while the set is
+held; otherwise its own controller would delete other pods at the same time.
 """
 
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action
-from controller.domain.pods.daemonset import may_go, most_unavailable, nodes_of
-from controller.domain.pods.partition import moving_no_pod
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving import nodes_from_zero
-from controller.domain.rollout.moving.sets import (
-    Sets,
-    blocked_set,
-    deletion_of,
-    owners_limits,
-    owners_strategy,
-    set_strategy,
-)
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.moving.nodes import deleted_node_by_node
+from controller.domain.rollout.moving.sets import Sets, blocked_set
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.transition import Stop
 
 
@@ -33,10 +25,7 @@ class NodeByNode(Sets):
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """Delete the next pods; before the first of them, hold the set and end the admission pause."""
-        holding = set_strategy(
-            context, moving_no_pod(context.workload.kind, owners_strategy(context))
-        )
-        return holding or _deletions(context, index)
+        return deleted_node_by_node(context, index)
 
     def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
         """Correct a strategy that was edited by hand; a node that joined has a new pod already."""
@@ -61,14 +50,3 @@ class NodeByNode(Sets):
         before stable ones.
         """
         return blocked_set(context, status)
-
-
-def _deletions(context: ReleaseContext, index: int) -> tuple[Action, ...]:
-    nodes = nodes_of(context.replicas, context.workload.pods, context.new_revision)
-    rolling = owners_limits(context).rolling_update
-    limit = most_unavailable(
-        rolling.max_unavailable if rolling is not None else None, context.replicas
-    )
-    stable = moonshift_status(context.seen.rollout.status).stable_revision
-    going = may_go(nodes, context.batch(index), limit, stable)
-    return tuple(map(deletion_of, going))

@@ -20,6 +20,7 @@ from controller.domain.rollout.moving.abandoned_pods import (
     clear_abandoned_pods,
     replace_abandoned_pods,
 )
+from controller.domain.rollout.moving.nodes import abandoned_go_first, deleted_node_by_node
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
@@ -50,6 +51,8 @@ class PartitionedSet(Sets):
     ) -> tuple[Action, ...]:
         """The step's partition."""
         kind = context.workload.kind
+        if kind is WorkloadKind.ADVANCED_DAEMON_SET and abandoned_go_first(context, index):
+            return deleted_node_by_node(context, index)
         strategy = partitioned(kind, owners_strategy(context), _partition(context, index))
         return set_strategy(context, strategy, clones_from_zero.opened(context))
 

@@ -154,3 +154,28 @@ def test_routes_leave_the_abandoned_pods_of_a_paused_set_without_an_exchange(whi
     world.rest()
     assert weight_of(world) is None
     assert reason_of(world, "Stalled") == reasons.PAUSED_BY_OWNER
+
+
+@pytest.mark.parametrize("which", ["DaemonSet", "Advanced DaemonSet"])
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_third_revision_takes_the_nodes_of_abandoned_pods_and_leaves_the_stable_ones(
+    which: str, routed: bool
+) -> None:
+    """The Advanced DaemonSet's controller took the last stable pod, which the traffic of the first step needs."""
+    traffic = ("20%", "80%") if routed else (None, None)
+    steps = (make_step("20%", traffic[0]), make_step("80%", traffic[1]), make_step("100%"))
+    strategy = make_strategy(steps=steps, traffic=routed)
+    world = make_set_world(which, make_pod_set(which), strategy=strategy)
+    release_set(world)
+    world.rest()
+    approve(world)
+    assert versions_of(world) == {"v1": 1, "v2": 4}
+    stable = history(world, lambda: ready_of(world, "v1"))
+    release_set(world, "v3")
+    world.rest()
+    assert versions_of(world) == {"v1": 1, "v2": 3, "v3": 1}
+    approve(world)
+    assert versions_of(world) == {"v1": 1, "v3": 4}
+    assert min(stable) == 1
+    approve(world)
+    assert versions_of(world) == {"v3": 5}

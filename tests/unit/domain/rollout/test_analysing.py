@@ -99,6 +99,31 @@ def test_a_step_goes_on_when_its_metrics_pass() -> None:
     assert ours_of(world).visits[0].analysis == "Passed: 1 of 1 metrics passed"
 
 
+def test_a_gate_without_data_is_reported_after_ten_minutes_until_there_is_some() -> None:
+    world = released(gated())
+    wait(world, 500)
+    assert stalled(world).status == "False"
+    wait(world, 200)
+    assert state(world) == (1, StepState.STEP_METRICS_ANALYSIS)
+    assert stalled(world).reason == reasons.ANALYSIS_WITHOUT_DATA
+    assert "without data, or with too few requests: errors." in stalled(world).message
+    world.passes.measures.series["errors"] = (0.001,)
+    wait(world, 20)
+    assert state(world) == (2, StepState.STEP_PAUSED)
+    assert stalled(world).status == "False"
+
+
+def test_a_gate_that_gets_data_or_has_a_deadline_is_not_reported_as_one_without_data() -> None:
+    slow = released(gated(structs.replace(ERRORS, count=100)), errors=(0.001,))
+    wait(slow, 700)
+    assert (state(slow)[1], stalled(slow).status) == (StepState.STEP_METRICS_ANALYSIS, "False")
+    ending = released(gated(deadline_seconds=1200))
+    wait(ending, 700)
+    assert stalled(ending).status == "False"
+    wait(ending, 600)
+    assert stalled(ending).reason == reasons.ANALYSIS_INCONCLUSIVE
+
+
 def test_a_step_waits_for_as_many_measurements_as_were_asked_for() -> None:
     world = released(
         gated(structs.replace(ERRORS, count=3, interval="1m")), errors=(0.0, 0.005, 0.002)
@@ -172,7 +197,7 @@ def test_a_rollback_takes_the_template_that_the_release_has_kept() -> None:
 
 def test_missing_data_holds_the_step_and_is_reported() -> None:
     world = released(gated())
-    wait(world, 600)
+    wait(world, 500)
     assert state(world) == (1, StepState.STEP_METRICS_ANALYSIS)
     assert "no value for the new revision; noData: hold" in status_of(world).message
 

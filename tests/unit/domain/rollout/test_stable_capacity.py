@@ -117,15 +117,15 @@ def test_routes_return_to_all_pods_where_two_stable_ones_of_ten_are_left(how: st
     assert sizes_of(world) == {"v2": 10}
 
 
-def test_canary_style_needs_no_more_stable_pods_before_a_rollback() -> None:
+@pytest.mark.parametrize("version", ["v1", "v3"], ids=["rollback", "third revision"])
+def test_canary_style_needs_no_more_stable_pods_before_its_routes_return(version: str) -> None:
     world = started("canary", watched=False)
     stable = [p for p in world.cluster.pods if p.revision == revision_of(world, "v1")]
     world.people.fail_pods(frozenset(pod.metadata.uid for pod in stable[:5]))
     world.rest()
-    release(world, "v1")
-    world.rest()
-    assert weight_of(world) is None
-    assert pin_of(world, "web-canary") == "gone"
+    release(world, version)
+    world.run_until(lambda: weight_of(world) is None)
+    world.run_until(lambda: pin_of(world, "web-canary") == "gone")
 
 
 def test_routes_return_once_the_stable_service_leads_to_the_pods_that_became_ready() -> None:

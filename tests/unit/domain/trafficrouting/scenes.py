@@ -82,9 +82,9 @@ def member(
     )
 
 
-def workload(name: str) -> Deployment:
-    """A Deployment of 3 whose pods only the Service of its name selects."""
-    made = make_deployment(replicas=3)
+def workload(name: str, replicas: int = 3) -> Deployment:
+    """A Deployment whose pods only the Service of its name selects."""
+    made = make_deployment(replicas=replicas)
     spec = structs.replace(
         made.spec,
         selector=msgspec.Raw(msgspec.json.encode({"matchLabels": {"app": name}})),
@@ -94,19 +94,23 @@ def workload(name: str) -> Deployment:
 
 
 def shared_world(
-    *names: str, routing: TrafficRouting | None = None, style: str = "canary"
+    *names: str,
+    routing: TrafficRouting | None = None,
+    style: str = "canary",
+    replicas: int = 3,
+    steps: tuple[Step, ...] = (),
 ) -> World:
     """Deployments, Services, VirtualServices and Rollouts of these names, and the lane over all of them."""
     world = World(NOW)
     for name in names:
-        world.cluster.deployments.put(workload(name))
+        world.cluster.deployments.put(workload(name, replicas))
         service = make_service(name)
         spec = structs.replace(service.spec, selector={"app": name})
         world.cluster.services.put(structs.replace(service, spec=spec))
         world.put_route(NAMESPACE, "VirtualService", name)
     world.cluster.traffic_routings.put(routing or lane(*names))
     for name in names:
-        world.cluster.rollouts.put(member(name, style=style))
+        world.cluster.rollouts.put(member(name, style=style, steps=steps))
     world.rest()
     return world
 

@@ -153,22 +153,48 @@ def test_a_rollout_waits_for_a_trafficrouting_that_does_not_exist() -> None:
     assert led(world) == ["a"]
 
 
-def test_a_trafficrouting_under_deletion_is_restored_and_admits_no_member() -> None:
+def test_a_trafficrouting_that_is_deleted_is_restored_and_does_not_wait_for_its_members() -> None:
     world = shared_world("a", "b")
     change(world, A)
     world.rest()
+    shut: list[datetime] = []
+    world.watchers.append(lambda: None if led(world) else shut.append(world.cluster.now))
     world.cluster.traffic_routings.delete(LANE)
-    world.rest()
+    world.run_until(lambda: world.cluster.traffic_routings.get(LANE) is None)
     assert led(world) == []
-    assert routing_of(world).status.phase == "Terminating"
-    assert TRAFFIC_ROUTING_FINALIZER not in routing_of(world).metadata.finalizers
+    assert (world.cluster.now - shut[0]).total_seconds() >= 2
     change(world, B)
     world.rest()
     assert stalled_reason(world, B) == "TrafficRoutingNotFound"
     change(world, A, "v1")
     world.rest()
-    assert world.cluster.traffic_routings.get(LANE) is None
     assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
+    world.cluster.traffic_routings.put(lane("a", "b"))
+    world.rest()
+    assert led(world) == ["b"]
+
+
+def test_a_paused_release_joins_the_trafficrouting_that_is_made_again() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.rest()
+    world.cluster.traffic_routings.delete(LANE)
+    world.rest()
+    assert (state(world, A), stalled_reason(world, A)) == ("StepPaused", "TrafficRoutingNotFound")
+    world.cluster.traffic_routings.put(lane("a"))
+    world.rest()
+    assert (led(world), stalled_reason(world, A)) == (["a"], "")
+
+
+def test_a_trafficrouting_under_deletion_that_another_tool_holds_admits_no_member() -> None:
+    world = shared_world("a", routing=lane("a", finalizers=("other.tool/holds",)))
+    world.cluster.traffic_routings.delete(LANE)
+    world.rest()
+    assert routing_of(world).metadata.finalizers == ("other.tool/holds",)
+    assert routing_of(world).status.phase == "Terminating"
+    change(world, A)
+    world.rest()
+    assert stalled_reason(world, A) == "TrafficRoutingNotFound"
 
 
 def test_a_rollout_deleted_during_a_release_leaves() -> None:

@@ -21,7 +21,18 @@ from controller.domain.trafficrouting.seen import MemberSeen, TrafficRoutingSeen
 from tests.unit.builders import (
     NOW,
 )
-from tests.unit.domain.trafficrouting.scenes import TWENTY, A, entry, lane, routing_of, shared_world
+from tests.unit.domain.trafficrouting.scenes import (
+    TWENTY,
+    A,
+    B,
+    change,
+    entry,
+    lane,
+    routing_of,
+    shared_world,
+    stalled_reason,
+    state,
+)
 
 
 def seen(*routes: RouteSeen, routing: TrafficRouting | None = None) -> TrafficRoutingSeen:
@@ -73,7 +84,7 @@ def test_a_rollout_that_cannot_leave_by_itself_is_let_go(deleting: bool) -> None
     )
     (action,) = decide_traffic_routing(world_seen, NOW).actions
     assert isinstance(action, SetFinalizers)
-    assert action.finalizers == (held[1:2] if deleting else held[1:])
+    assert action.finalizers == (() if deleting else held[1:])
 
 
 def test_a_deleted_rollout_does_not_hold_the_lane() -> None:
@@ -104,3 +115,16 @@ def test_a_refused_write_is_reported_in_the_status() -> None:
     refused = refused_routing(plain, decision, problem, NOW)
     assert refused.status.message == "why"
     assert [note.reason for note in refused.notes] == ["Forbidden"]
+
+
+def test_new_pods_behind_no_service_of_the_trafficrouting_are_reported() -> None:
+    world = shared_world("a", "b", routing=lane("a"))
+    change(world, B)
+    world.rest()
+    assert (state(world, B), stalled_reason(world, B)) == (
+        "StepTrafficRouting",
+        "ServiceSelectsNoPod",
+    )
+    world.cluster.traffic_routings.put(structs.replace(routing_of(world), spec=lane("a", "b").spec))
+    world.rest()
+    assert (state(world, B), stalled_reason(world, B)) == ("StepPaused", "")
