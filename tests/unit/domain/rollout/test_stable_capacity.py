@@ -147,3 +147,14 @@ def test_routes_return_once_the_stable_service_leads_to_the_pods_that_became_rea
     assert (waits.actions, waits.wake_at) == ((), max(times) + seconds(10))
     assert decide(seen, max(times) + seconds(9)).actions
     assert decide(late, max(times) + seconds(10)).actions
+
+
+def test_canary_style_waits_for_no_stable_pod_when_another_revision_comes() -> None:
+    """It keeps all of them; no pod of the abandoned revision could become a stable one."""
+    world = started("canary", make_steps("50%"), watched=False)
+    stable = [pod for pod in world.cluster.pods if pod.revision == revision_of(world, "v1")]
+    world.people.fail_pods(frozenset(pod.metadata.uid for pod in stable[:4]))
+    release(world, "v3")
+    wait(world, 60)
+    assert sizes_of(world) == {"v1": 10, "+v3": 5}
+    assert weight_of(world) == 50
