@@ -26,6 +26,7 @@ from tests.unit.builders import (
     make_strategy,
     set_of,
     strategy_of,
+    template,
 )
 from tests.unit.simulation.invariants import Watch, rests
 from tests.unit.simulation.owners import SetOwner
@@ -172,6 +173,20 @@ def test_a_step_with_traffic_after_one_without_pins_before_its_position_is_store
     release.approve_and_rest()
     release.approve_and_rest()
     assert release.position.step == 3
+    release.teardown()
+
+
+@pytest.mark.parametrize("which", ["DaemonSet", "Advanced DaemonSet"])
+def test_no_new_pod_of_a_daemon_set_is_deleted_while_their_revision_is_unknown(which: str) -> None:
+    """Somebody deleted the ControllerRevision of the new pods, which counted as old ones then."""
+    release = Sets()
+    release.begin((which, "partition"), PLANS[0], True, 10, min_ready=0, turns=40)
+    release.delete_a_revision(which=1)
+    v2 = release.world.cluster.revision_of(template("v2"))
+    new = {pod.metadata.uid for pod in release.world.cluster.pods if pod.revision == v2}
+    assert new
+    release.rest()
+    assert new <= {pod.metadata.uid for pod in release.world.cluster.pods}
     release.teardown()
 
 

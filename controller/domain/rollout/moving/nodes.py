@@ -35,6 +35,9 @@ def deleted_node_by_node(context: ReleaseContext, index: int) -> tuple[Action, .
 
 
 def _deletions(context: ReleaseContext, index: int) -> tuple[Action, ...]:
+    if not context.new_revision:
+        # Its ControllerRevision is not there, perhaps deleted: new pods cannot be told from old ones.
+        return ()
     nodes = nodes_of(context.replicas, context.workload.pods, context.new_revision)
     rolling = owners_limits(context).rolling_update
     limit = most_unavailable(
