@@ -30,11 +30,15 @@ def about_this_template(context: ReleaseContext, status: RolloutStatus) -> Rollo
 
 
 def counted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """The status with the present number of pods of the new revision, and with the name that these pods carry."""
-    found = context.ready(context.new_pods)
+    """The status with the present number of pods of the new revision, and with the name that these pods carry.
+
+    A set's controller creates a deleted ControllerRevision again; until then the status knows that name.
+    """
+    revision = context.new_revision or canary_status(status).pod_template_hash
+    found = context.ready(context.new_pods if context.new_revision else context.pods_of(revision))
     return with_canary(
         status,
-        pod_template_hash=context.new_revision or canary_status(status).pod_template_hash,
+        pod_template_hash=revision,
         canary_replicas=found.pods,
         canary_ready_replicas=found.ready,
     )

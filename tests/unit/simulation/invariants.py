@@ -1,6 +1,6 @@
 """The rules that hold at every instant of a simulated release."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import structs
 
@@ -48,6 +48,8 @@ class Watch:
         """The time at which the last object before it was restored."""
         self.empty_since: dict[str, datetime] = {}
         """The time since which a side gets requests without a ready pod, while another side has ready pods."""
+        self.tried_again_at = world.cluster.now
+        """The time by which a request that the API server refused is sent again."""
         self.sent: set[tuple[int, object]] = set(enumerate(NO_REQUESTS))
         """Mailboxes by their number, with every request that was ever in them."""
         """Approvals and jumps that people wrote."""
@@ -128,8 +130,12 @@ class Watch:
         self.sent |= found
 
     def no_share_stays_on_an_empty_side(self) -> None:
-        """Not longer than the grace period, for any cause and any order of waits."""
+        """Not longer than the grace period, for any cause and any order of waits; a refused request may take longer."""
         now, empty = self.world.cluster.now, self.empty_sides()
+        for refused in self.world.cluster.refusals.values():
+            self.tried_again_at = now + max(RETRY, timedelta(seconds=refused.retry_after or 0))
+        if now <= self.tried_again_at:
+            self.empty_since = {}
         self.empty_since = {side: self.empty_since.get(side, now) for side in empty}
         for side, since in self.empty_since.items():
             lasted = (now - since).total_seconds()

@@ -215,3 +215,14 @@ def test_a_clone_set_is_not_made_to_replace_its_current_revision_by_itself_for_e
     release.replace_the_manifest_while_no_webhook_answers(rounds=1, version="v3")
     release.teardown()
     assert len(tuple(release.world.cluster.pods)) == 1
+
+
+def test_pods_are_counted_while_the_revision_of_their_template_is_missing() -> None:
+    """Somebody deleted it. The set's controller creates it again, with the same name."""
+    release = Sets()
+    release.begin(("StatefulSet", "partition"), PLANS[7], False, 10, min_ready=4, turns=40)
+    for plan in (PLANS[0], PLANS[1], PLANS[6]):
+        release.edit_the_plan(plan=plan)
+    release.crash(actions=3)
+    release.delete_a_revision(which=3)
+    release.teardown()
