@@ -274,3 +274,19 @@ def test_a_deployment_that_was_paused_before_its_first_look_may_be_scaled_to_go_
     release.its_own_controller_is_behind(rounds=1)
     release.approve()
     release.teardown()
+
+
+def test_a_blue_green_rollback_adds_stable_pods_where_the_workload_went_on_by_itself() -> None:
+    """No webhook answered, so its own controller had removed every stable pod; the rollback waited for one for ever."""
+    release = Deployments()
+    release.begin(
+        PLANS[6], "blueGreen", (VIRTUAL_SERVICE,), 5, turns=1, min_ready=0, limits=("100%", 0)
+    )
+    release.scale(replicas=6)
+    release.replace_the_manifest_while_no_webhook_answers(rounds=3, version="v2")
+    release.replace_the_manifest_while_no_webhook_answers(rounds=2, version="v2")
+    release.fill_the_quota_and_raise_it(ticks=3)
+    release.replace_the_manifest(version="v1")
+    release.rest()
+    assert release.state == "Healthy"
+    release.teardown()

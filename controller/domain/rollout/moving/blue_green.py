@@ -23,7 +23,7 @@ from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.abandoned import clear_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
 from controller.domain.rollout.moving.from_zero import stable_replica_set
-from controller.domain.rollout.moving.paced_deployment import before_first_move
+from controller.domain.rollout.moving.paced_deployment import before_first_move, grown_stable
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -97,8 +97,9 @@ class BlueGreenDeployment(Deployments):
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:
-        """The stable revision has never shrunk."""
-        return None
+        """The stable revision has never shrunk, except where the workload went on while no webhook answered."""
+        went_on = moonshift_status(context.seen.rollout.status).went_on
+        return grown_stable(context, stable) if went_on else None
 
 
 def _surge(context: ReleaseContext, index: int) -> IntOrPercent:

@@ -87,14 +87,19 @@ class PacedDeployment(Deployments):
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:
-        """Add stable pods by surge: the Deployment's controller removes a new pod only for a stable one that became
-        available. Where there is no room for a surge, stable pods take the places of new ones.
+        """Add stable pods by surge, or in the places of new ones."""
+        return grown_stable(context, stable)
 
-        Without the freeze, which would make the pods that carry the traffic count as unavailable.
-        """
-        if admission_paused(context.deployment):
-            return (_grow_stable(context, stable.pods),)
-        return _in_the_places_of_new_pods(context)
+
+def grown_stable(context: ReleaseContext, stable: Readiness) -> tuple[Action, ...]:
+    """Add stable pods by surge: the Deployment's controller removes a new pod only for a stable one that became
+    available. Where there is no room for a surge, stable pods take the places of new ones.
+
+    Without the freeze, which would make the pods that carry the traffic count as unavailable.
+    """
+    if admission_paused(context.deployment):
+        return (_grow_stable(context, stable.pods),)
+    return _in_the_places_of_new_pods(context)
 
 
 def before_first_move(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
