@@ -1,8 +1,8 @@
 """The user's own cluster, with Moonshift installed: the story plays in a new namespace, which is deleted at the end.
 
-Why it exists: a user who has a cluster does not need a second one. Invariants: the story writes only in that namespace;
-if the cluster lacks a definition that the story needs, the story ends with an error before it creates anything. The
-story reaches the cluster by kubectl, so every way to log in that a kubeconfig can name works.
+Why it exists: a user who has a cluster does not need a second one. Invariants: the story writes only in the new
+namespace; if the cluster lacks a definition that the story needs, the story ends with an error before it creates
+anything. The story reaches the cluster by kubectl, so every way to log in that a kubeconfig can name works.
 """
 
 import asyncio

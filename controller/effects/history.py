@@ -17,11 +17,7 @@ from controller.api.history import HISTORY_ROLLOUT_NAME, HistoryPod, HistoryStep
 from controller.api.meta import ObjectMeta
 from controller.api.names import GROUP, ROLLOUT_ID
 from controller.domain.decision import Done, RecordRelease
-from controller.errors import (
-    WRITE_REFUSED,
-    AlreadyExists,
-    NotFound,
-)
+from controller.errors import WRITE_REFUSED, AlreadyExists, NotFound
 from controller.kube.resources import PODS, ROLLOUT_HISTORIES, Resource
 from controller.kube.verbs import Creates
 

@@ -30,11 +30,7 @@ from controller.effects.kept_answers import KeptAnswers
 from controller.effects.missing_pods import EventReads
 from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
-from controller.errors import (
-    WRITE_REFUSED,
-    MoonshiftError,
-    NotFound,
-)
+from controller.errors import WRITE_REFUSED, MoonshiftError, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.refusals import RefusalWaits
 from controller.reconcilers.reporting import Reporting

@@ -146,8 +146,7 @@ class Story:
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
         """Approve the waiting step.
 
-        Only the first approval may name no step: the next pause begins no sooner than three seconds after such an
-        approval.
+        Only the first approval may name no step: such an approval delays the next pause by three seconds.
         """
         exact: JsonObject = {"moonshift": {"approval": {"step": step}}}
         part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"

@@ -25,6 +25,8 @@ from controller.domain.gates.measurement import Measurement, read, shown
 
 MAX_READINGS = 10
 """Measurements of a metric that the status shows; the counts know of all."""
+DATA_COMES_WITHIN = timedelta(minutes=10)
+"""A metric that has had no data for longer since its first measurement is reported."""
 MAX_CHARACTERS = 300
 """Characters of a reason or a query in the status."""
 
@@ -64,10 +66,11 @@ def judge(metric: Metric, run: MetricRun, *, endless: bool) -> tuple[Verdict, st
     return Verdict.RUNNING, ""
 
 
-def has_no_data(run: MetricRun) -> bool:
-    """The metric waits, and none of the measurements that the status shows had data."""
-    readings = {seen.reading for seen in run.readings}
-    return run.verdict == Verdict.RUNNING and readings == {Reading.NO_DATA}
+def lacks_data(metric: Metric, run: MetricRun, started: datetime, now: datetime) -> bool:
+    """The metric waits for `DATA_COMES_WITHIN` already, and no measurement that the status shows had data."""
+    waits = run.verdict == Verdict.RUNNING and not run.dry_run
+    empty = {seen.reading for seen in run.readings} == {Reading.NO_DATA}
+    return waits and empty and _first_due(metric, started) + DATA_COMES_WITHIN <= now
 
 
 def next_due(metric: Metric, run: MetricRun, started: datetime) -> datetime | None:
@@ -75,8 +78,12 @@ def next_due(metric: Metric, run: MetricRun, started: datetime) -> datetime | No
     if run.verdict != Verdict.RUNNING:
         return None
     if run.last_at is None:
-        return started + _length(metric.initial_delay)
+        return _first_due(metric, started)
     return run.last_at + _length(metric.interval)
+
+
+def _first_due(metric: Metric, started: datetime) -> datetime:
+    return started + _length(metric.initial_delay)
 
 
 def gate_verdict(analysis: Analysis, runs: Iterable[MetricRun]) -> tuple[Verdict, str]:

@@ -6,8 +6,6 @@ who approves has seen why the release stopped. Invariant: pure; all counts are i
 leader loses no measurement. Must not measure: it asks by `Measure` and reads `Observation.measured`.
 """
 
-from datetime import timedelta
-
 from msgspec import structs
 
 from controller.api.analysis import Analysis, AnalysisRun, OnFailure, Verdict
@@ -15,7 +13,7 @@ from controller.api.rollout import RolloutStatus, StepState, StepVisit
 from controller.domain import reasons
 from controller.domain.decision import Action, Note, Refusal, Severity, Value
 from controller.domain.gates.asking import asked_about
-from controller.domain.gates.judging import has_no_data
+from controller.domain.gates.judging import lacks_data
 from controller.domain.gates.watching import Asked, look
 from controller.domain.rollout import messages
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
@@ -23,8 +21,6 @@ from controller.domain.rollout.reverting import given_up
 from controller.domain.rollout.status import enter, progressing, with_moonshift_status
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
-DATA_COMES_WITHIN = timedelta(minutes=10)
-"""A gate whose metric has no data for longer is reported."""
 BACKGROUND = 0
 """The step number under which the background gate is recorded."""
 
@@ -62,11 +58,13 @@ def analyse(context: ReleaseContext, status: RolloutStatus) -> Transition | None
 
 def _without_data(context: ReleaseContext, analysis: Analysis, run: AnalysisRun) -> Refusal | None:
     """A metric without data for ten minutes, where no deadline of the gate ends the wait."""
-    began = run.started_at or context.now
-    if analysis.deadline_seconds is not None or began + DATA_COMES_WITHIN > context.now:
-        return None
-    empty = [metric.name for metric in run.metrics if has_no_data(metric) and not metric.dry_run]
-    if not empty:
+    began, runs = run.started_at or context.now, {seen.name: seen for seen in run.metrics}
+    empty = [
+        metric.name
+        for metric in analysis.metrics
+        if metric.name in runs and lacks_data(metric, runs[metric.name], began, context.now)
+    ]
+    if not empty or analysis.deadline_seconds is not None:
         return None
     name = context.seen.rollout.metadata.name
     text = (

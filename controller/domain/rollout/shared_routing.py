@@ -17,7 +17,7 @@ from controller.domain.rollout.transition import Stop
 from controller.domain.trafficrouting.seen import grace_of, joined
 
 ROUTES_OPEN_WITHIN = timedelta(seconds=30)
-"""A shared route opens within this time after new pods are ready, also on a busy control plane."""
+"""A shared route opens within this time and two grace periods, also on a busy control plane."""
 
 
 def shared_routing_of(rollout: Rollout) -> str:
@@ -68,7 +68,9 @@ def _waits_for_route(context: ReleaseContext, status: RolloutStatus) -> Stop:
     ready = [pod.ready_since for pod in context.new_pods if pod.ready_since is not None]
     if trouble is not None or not ready:
         return Stop(status, problem=trouble)
-    due = max(ready) + ROUTES_OPEN_WITHIN
+    routing = context.seen.traffic_routing
+    assert routing is not None, "a Rollout without its TrafficRouting waits in `join`"
+    due = max(ready) + 2 * grace_of(routing) + ROUTES_OPEN_WITHIN
     if due > context.now:
         return Stop(status, wake_at=due)
     named = f"TrafficRouting {context.namespace}/{shared_routing_of(context.seen.rollout)}"

@@ -23,12 +23,7 @@ from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.tree import Tree
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import CompanionObjects, GatewayObjects
-from controller.errors import (
-    WRITE_REFUSED,
-    AlreadyExists,
-    Conflict,
-    NotFound,
-)
+from controller.errors import WRITE_REFUSED, AlreadyExists, Conflict, NotFound
 
 LEAVING = 1.0
 """Seconds to wait while an object of the same name is still being deleted."""

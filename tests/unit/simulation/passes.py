@@ -8,11 +8,9 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from controller.api.rollout import Phase
-from controller.domain.rollout.release_context import moonshift_status
 from tests.unit.builders import KEY, wait
 from tests.unit.simulation.invariants import Watch
-from tests.unit.simulation.rounds import noted
+from tests.unit.simulation.rounds import noted, place_of
 from tests.unit.worlds import World
 
 ALL_ACTIONS = 1000
@@ -26,14 +24,8 @@ class Passes(RuleBasedStateMachine):
 
     @property
     def state(self) -> str:
-        """Where the release is: its goal once it ends, else its step's state, else the phase."""
-        rollout = self.world.cluster.rollouts.get(KEY)
-        if rollout is None:
-            return "no Rollout"
-        ours = moonshift_status(rollout.status)
-        if rollout.status.phase != Phase.PROGRESSING:
-            return rollout.status.phase or "new"
-        return ours.goal or ours.state
+        """Where the release is."""
+        return place_of(self.world.cluster.rollouts.get(KEY))
 
     @property
     def governed(self) -> bool:

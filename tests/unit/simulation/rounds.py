@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import Phase as Search
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
+from controller.api.rollout import Phase, Rollout
+from controller.domain.rollout.release_context import moonshift_status
 from tests.constants import load_all_modules
 
 EXAMPLES = {"quick": 150, "thorough": 4500, "long": 5000}
@@ -59,6 +61,16 @@ def noted(step: Callable[Concatenate[M, P], None]) -> Callable[Concatenate[M, P]
         step(self, *args, **kwargs)
 
     return met
+
+
+def place_of(rollout: Rollout | None) -> str:
+    """Where a release is: its goal once it ends, else its step's state, else the phase."""
+    if rollout is None:
+        return "no Rollout"
+    ours = moonshift_status(rollout.status)
+    if rollout.status.phase != Phase.PROGRESSING:
+        return rollout.status.phase or "new"
+    return ours.goal or ours.state
 
 
 def run(machine: type[RuleBasedStateMachine], share: float = 1) -> None:

@@ -31,7 +31,7 @@ from tests.unit.domain.trafficrouting.scenes import (
     shared_world,
 )
 from tests.unit.simulation.releases import TURNS
-from tests.unit.simulation.rounds import noted, run
+from tests.unit.simulation.rounds import noted, place_of, run
 
 GRACE = timedelta(seconds=2)
 MEMBERS = st.sampled_from((A, B))
@@ -71,13 +71,7 @@ class Lane(RuleBasedStateMachine):
     @property
     def state(self) -> str:
         """Where the release of the first Rollout is."""
-        rollout = self.rollout(A)
-        if rollout is None:
-            return "no Rollout"
-        ours = moonshift_status(rollout.status)
-        if rollout.status.phase != Phase.PROGRESSING:
-            return rollout.status.phase or "new"
-        return ours.goal or ours.state
+        return place_of(self.rollout(A))
 
     def rollout(self, key: Key) -> Rollout | None:
         return self.world.cluster.rollouts.get(key)
@@ -277,6 +271,8 @@ class Lane(RuleBasedStateMachine):
     @noted
     def heal(self) -> None:
         self.made_whole()
+        self.world.rest()
+        self.excused = False
 
     def made_whole(self) -> None:
         for key in (A, B):

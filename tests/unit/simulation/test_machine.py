@@ -10,6 +10,7 @@ from msgspec import structs
 from controller.api import names
 from controller.api.rollout import BlueGreenStrategy, NetworkRef, Rollout, Strategy
 from controller.api.workload_kinds import WorkloadKind
+from controller.domain.rollout.release_context import canary_status
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -18,6 +19,8 @@ from tests.unit.builders import (
     make_routing,
     make_strategy,
     make_world,
+    status_of,
+    template,
     with_spec,
     workload_of,
 )
@@ -212,6 +215,10 @@ def test_pods_of_the_workload_itself_are_not_counted_as_pods_of_the_extra_deploy
     release.begin(PLANS[0], "canary", (), 1, turns=1, min_ready=0, limits=("25%", "25%"))
     release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="")
     release.controllers_run(rounds=1)
+    release.rest()
+    new = release.world.cluster.revision_of(template("v2"))
+    assert sum(pod.revision == new for pod in release.world.cluster.pods) == 2
+    assert canary_status(status_of(release.world)).canary_ready_replicas == 1
     release.teardown()
 
 
@@ -226,6 +233,10 @@ def test_a_stable_service_without_ready_pods_is_not_pinned_while_routes_lead_to_
     release.fill_the_quota_and_raise_it(ticks=7)
     release.delete_a_replica_set(which=0)
     release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="")
+    release.made_whole()
+    for _ in range(3):
+        release.world.pass_over(KEY)
+    assert release.world.cluster.services[KEY].spec.selector == {"app": "web"}
     release.teardown()
 
 
@@ -241,6 +252,8 @@ def test_a_stable_pod_returns_beside_two_other_revisions_of_its_size() -> None:
     release.scale_to_zero_and_back(replicas=1, ticks=7, wakes=False)
     release.restart()
     release.take_the_label_off_while_no_webhook_answers(rounds=3)
+    release.rest()
+    assert release.state == "StepPaused"
     release.teardown()
 
 
@@ -274,6 +287,7 @@ def test_a_deployment_that_was_paused_before_its_first_look_may_be_scaled_to_go_
     release.its_own_controller_is_behind(rounds=1)
     release.approve()
     release.teardown()
+    assert release.state == "Healthy"
 
 
 def test_a_blue_green_rollback_adds_stable_pods_where_the_workload_went_on_by_itself() -> None:

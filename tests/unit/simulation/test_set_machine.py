@@ -12,7 +12,7 @@ from controller.api.jsontree import same
 from controller.api.quantity import scaled_up
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy
 from controller.domain.rollout.moving.sets import owners_limits
-from controller.domain.rollout.release_context import ReleaseContext, Style
+from controller.domain.rollout.release_context import ReleaseContext, Style, canary_status
 from tests.unit.builders import (
     GIVEN_BACK,
     KEY,
@@ -199,6 +199,7 @@ def test_unready_pods_of_an_abandoned_revision_count_as_unavailable_nodes_of_a_d
     release.undo(version="v4")
     release.approve_and_rest()
     release.teardown()
+    assert release.state == "Healthy"
 
 
 def test_a_clone_set_is_not_made_to_replace_its_current_revision_by_itself_for_ever() -> None:
@@ -225,4 +226,9 @@ def test_pods_are_counted_while_the_revision_of_their_template_is_missing() -> N
         release.edit_the_plan(plan=plan)
     release.crash(actions=3)
     release.delete_a_revision(which=3)
+    release.world.pass_over(KEY)
+    v2 = release.world.cluster.revision_of(template("v2"))
+    new = [pod for pod in release.world.cluster.pods if pod.revision.endswith(v2)]
+    assert new
+    assert canary_status(release.world.cluster.rollouts[KEY].status).canary_replicas == len(new)
     release.teardown()

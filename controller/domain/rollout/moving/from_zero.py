@@ -170,17 +170,20 @@ def _stable_in_addition(
     room = context.replicas + surge - sum(rs.spec.replicas for rs in others)
     if room >= half or max(rs.spec.replicas for rs in others) > half:
         return (added,)
-    return (_least_ready_emptied(context, others), added)
+    return (_least_ready_shrunk(context, others, half - room), added)
 
 
-def _least_ready_emptied(context: ReleaseContext, others: list[ReplicaSet]) -> ScaleReplicaSet:
-    """Scale the ReplicaSet with the fewest ready pods to zero.
+def _least_ready_shrunk(
+    context: ReleaseContext, others: list[ReplicaSet], pods: int
+) -> ScaleReplicaSet:
+    """Take so many pods from the ReplicaSet with the fewest ready ones.
 
     Of ReplicaSets of the same size, the Deployment's controller takes surplus pods from the oldest one: it would
     remove the stable pods that we add, and both would write for ever.
     """
     least = min(others, key=lambda rs: context.ready(context.pods_of(rs.revision)).ready)
-    return ScaleReplicaSet(least.metadata.key, least.metadata.uid, 0)
+    left = max(0, least.spec.replicas - pods)
+    return ScaleReplicaSet(least.metadata.key, least.metadata.uid, left)
 
 
 def _emptied(context: ReleaseContext, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:

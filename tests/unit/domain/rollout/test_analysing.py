@@ -124,6 +124,15 @@ def test_a_gate_that_gets_data_or_has_a_deadline_is_not_reported_as_one_without_
     assert stalled(ending).reason == reasons.ANALYSIS_INCONCLUSIVE
 
 
+def test_the_ten_minutes_without_data_begin_after_the_initial_delay_of_the_metric() -> None:
+    world = released(gated(structs.replace(ERRORS, initial_delay="15m")))
+    wait(world, 1000)
+    assert run_of(world).metrics[0].no_data
+    assert stalled(world).status == "False"
+    wait(world, 600)
+    assert stalled(world).reason == reasons.ANALYSIS_WITHOUT_DATA
+
+
 def test_a_step_waits_for_as_many_measurements_as_were_asked_for() -> None:
     world = released(
         gated(structs.replace(ERRORS, count=3, interval="1m")), errors=(0.0, 0.005, 0.002)

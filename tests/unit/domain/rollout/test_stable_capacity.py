@@ -126,6 +126,7 @@ def test_canary_style_needs_no_more_stable_pods_before_its_routes_return(version
     release(world, version)
     world.run_until(lambda: weight_of(world) is None)
     world.run_until(lambda: pin_of(world, "web-canary") == "gone")
+    assert weight_of(world) is None
 
 
 def test_routes_return_once_the_stable_service_leads_to_the_pods_that_became_ready() -> None:
