@@ -18,6 +18,7 @@ from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.api.validation.rules import DEFAULT_RULES, Rules
 from controller.api.validation.warnings import warnings
 from controller.api.validation.workload import uses_extra_workload
+from controller.domain import reasons
 from controller.domain.admission.gateways import GatewayVerdict, validate_gateways
 from controller.domain.admission.named import Named, named_in, workload_path
 from controller.domain.admission.verdict import in_one
@@ -135,7 +136,9 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
     """The fields that a release in flight depends on; `old` is the live object, `written` is `new` in its author's
     fields.
 
-    In v1alpha1 the number of steps may change, as in the original: the present step is found by its pods.
+    A release that stopped at a mistake before its first move depends on no route yet, and its author has been asked to
+    correct the reference. In v1alpha1 the number of steps may change, as in the original: the present step is found by
+    its pods.
     """
     before = converted(old, V1BETA1)
     if isinstance(before, Unconvertible):
@@ -147,9 +150,12 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
     checks: list[tuple[str, object, object]] = [
         ("spec.workloadRef", child(was, "workloadRef"), child(now, "workloadRef")),
         ("spec.strategy", _style(was), _style(now)),
-        ("spec.strategy.trafficRoutings", _routings(was), _routings(now)),
-        ("spec.strategy.trafficRoutingRef", _shared(was), _shared(now)),
     ]
+    if not _stopped_before_its_first_move(before):
+        checks += [
+            ("spec.strategy.trafficRoutings", _routings(was), _routings(now)),
+            ("spec.strategy.trafficRoutingRef", _shared(was), _shared(now)),
+        ]
     findings = tuple(
         FieldError(
             _shown_path(path, written),
@@ -164,6 +170,14 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
     return findings + _steps_in_flight(
         was, now, number(child(before, "status"), "currentStepIndex")
     )
+
+
+def _stopped_before_its_first_move(rollout: JsonObject) -> bool:
+    """The release was noticed, its requirements are not met, and its author knows."""
+    conditions = items(child(rollout, "status"), "conditions")
+    found = {text(one, "type"): child(one) for one in conditions}
+    initializing = text(found.get("Progressing"), "reason") == reasons.INITIALIZING
+    return initializing and text(found.get("Stalled"), "status") == "True"
 
 
 def _steps_in_flight(was: JsonObject, now: JsonObject, index: int | None) -> Findings:

@@ -91,6 +91,42 @@ FROZEN = [
 ]
 
 
+def stopped(reason: str, *, stalled: str) -> JsonObject:
+    """A Rollout under release, with these two conditions."""
+    conditions = [
+        {"type": "Progressing", "status": "True", "reason": reason},
+        {"type": "Stalled", "status": stalled},
+    ]
+    return edited(raw("Progressing"), "status", "conditions", to=conditions)
+
+
+CORRECTIONS = [
+    pytest.param("trafficRoutingRef", "lane", id="shared-traffic"),
+    pytest.param("trafficRoutings", [{"service": "web", "ingress": {"name": "web"}}], id="routes"),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), CORRECTIONS)
+def test_a_reference_may_be_corrected_while_its_mistake_stops_the_first_move(
+    field: str, value: object
+) -> None:
+    old = stopped("Initializing", stalled="True")
+    correction = edited(old, "spec", "strategy", "canary", field, to=value)
+    assert admit_rollout(old, correction, ()).findings == ()
+
+
+@pytest.mark.parametrize(("field", "value"), CORRECTIONS)
+@pytest.mark.parametrize(("reason", "stalled"), [("Initializing", "False"), ("InRolling", "True")])
+def test_a_reference_is_frozen_once_a_release_can_move(
+    reason: str, stalled: str, field: str, value: object
+) -> None:
+    old = stopped(reason, stalled=stalled)
+    correction = edited(old, "spec", "strategy", "canary", field, to=value)
+    assert "cannot change while the phase is Progressing" in (
+        admit_rollout(old, correction, ()).message
+    )
+
+
 @pytest.mark.parametrize(("path", "value", "what"), FROZEN)
 @pytest.mark.parametrize("phase", ["Progressing", "Terminating", "Disabling"])
 def test_frozen_while_busy(phase: str, path: tuple[str, ...], value: object, what: str) -> None:
