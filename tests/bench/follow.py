@@ -1,7 +1,8 @@
 """Follows the objects that a measurement waits for, by watch.
 
-Why it exists: polling would add requests and inaccuracy to the measurement. Invariant: one watch per kind, only the
-few fields of `View` are decoded, nothing is missed between two watches. It must not write.
+Why it exists: polling would add requests and inaccuracy to the measurement. Invariants: one watch per kind, only the
+few fields of `View` are decoded, nothing is missed between two watches; a watch that has ended for good fails every
+later wait, too. It must not write.
 """
 
 import asyncio
@@ -71,6 +72,11 @@ class _List(msgspec.Struct, frozen=True):
     items: tuple[View, ...] = ()
 
 
+class _Answer(msgspec.Struct, frozen=True):
+    code: int = 500
+    message: str = ""
+
+
 class _Line(msgspec.Struct, frozen=True):
     type: str
     object: msgspec.Raw
@@ -82,10 +88,13 @@ Listener = Callable[[View], None]
 
 PATIENCE_SECONDS = 10.0
 RETRY_SECONDS = 0.1
+NOT_READY = (404, 429)
+"""A kind that was installed a moment ago is refused for a while: its storage is being initialized."""
 
 _LINE = msgspec.json.Decoder(_Line)
 _VIEW = msgspec.json.Decoder(View)
 _LIST = msgspec.json.Decoder(_List)
+_ANSWER = msgspec.json.Decoder(_Answer)
 
 
 class Follower:
@@ -98,6 +107,7 @@ class Follower:
         self._views: dict[Key, View] = {}
         self._waiting: dict[Key, list[tuple[Predicate, asyncio.Future[None]]]] = {}
         self._listeners: list[Listener] = []
+        self._failure: NotReady | None = None
 
     @classmethod
     @asynccontextmanager
@@ -120,6 +130,8 @@ class Follower:
         """Return when the object satisfies the predicate; the caller limits the time."""
         if predicate(self.get(key)):
             return
+        if self._failure is not None:
+            raise self._failure
         future = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(key, [])
         entry = (predicate, future)
@@ -139,7 +151,7 @@ class Follower:
             self._listeners.remove(listener)
 
     async def _list(self) -> None:
-        """Read the present objects; a kind that was installed a moment ago is refused for a while."""
+        """Read the present objects, as soon as the kind is ready."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not await self._listed():  # noqa: ASYNC110 - bounded
                 await asyncio.sleep(RETRY_SECONDS)
@@ -148,7 +160,7 @@ class Follower:
         try:
             listed = _LIST.decode(await self._client.text(self._path))
         except RequestRefused as refused:
-            if refused.status in (404, 429):
+            if refused.status in NOT_READY:
                 return False
             raise
         self._views = {view.key: view for view in listed.items}
@@ -162,6 +174,9 @@ class Follower:
             except aiohttp.ClientError:
                 continue
             except (RequestRefused, msgspec.MsgspecError) as failure:
+                if isinstance(failure, RequestRefused) and failure.status in NOT_READY:
+                    await asyncio.sleep(RETRY_SECONDS)
+                    continue
                 self._fail(NotReady(f"the watch of {self._path} ended: {failure}"))
                 return
 
@@ -175,7 +190,8 @@ class Follower:
             async for line in lines:
                 event = _LINE.decode(line)
                 if event.type == "ERROR":
-                    raise RequestRefused(500, bytes(event.object).decode())
+                    answer = _ANSWER.decode(event.object)
+                    raise RequestRefused(answer.code, answer.message)
                 view = _VIEW.decode(event.object)
                 self._version = view.metadata.resource_version
                 if event.type != "BOOKMARK":
@@ -192,7 +208,8 @@ class Follower:
             if not future.done() and predicate(self.get(view.key)):
                 future.set_result(None)
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: NotReady) -> None:
+        self._failure = error
         for waiting in self._waiting.values():
             for _, future in waiting:
                 if not future.done():

@@ -160,7 +160,7 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
         FieldError(
             _shown_path(path, written),
             Fault.FORBIDDEN,
-            f"{_WHAT[path]} cannot change while the phase is {phase}",
+            f"{_WHAT[path]} cannot change while the phase is {phase}: wait for its end{_WAY_BACK.get(phase, '')}",
         )
         for path, before_value, after_value in checks
         if canonical(before_value) != canonical(after_value)
@@ -197,6 +197,7 @@ def _shown_path(path: str, written: JsonObject) -> str:
     return workload_path(written) if path == "spec.workloadRef" else path
 
 
+_WAY_BACK = {Phase.PROGRESSING.value: ", or go back (kubectl moonshift undo)"}
 _WHAT = {
     "spec.workloadRef": "the workload",
     "spec.strategy": "the style (canary, partition, blue-green)",
