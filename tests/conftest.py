@@ -24,6 +24,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.constants import load_all_modules
 
+pytest_plugins = ("tests.at_once",)
+
 # No property fails by the clock: how long an example takes to be made is a matter of the machine's other work.
 UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 settings.register_profile("quick", UNTIMED, derandomize=True)
