@@ -32,7 +32,7 @@ from localcluster.traffic.load import Load
 from localcluster.traffic.tally import Tally
 
 PHASE_SECONDS = 120.0
-SETTLE_SECONDS = 30.0
+SETTLE_SECONDS = 120.0
 POLL_SECONDS = 0.1
 WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 

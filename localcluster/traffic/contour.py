@@ -21,6 +21,7 @@ from localcluster.extras import BuiltExtra, Extra, ensure_extra
 from localcluster.plane import Plane
 from localcluster.progress import Reporter, SilentReporter
 from localcluster.traffic.gateway import (
+    ANSWER,
     GATEWAY,
     GATEWAY_API,
     GATEWAY_API_KINDS,
@@ -150,14 +151,14 @@ class ContourGateway(Gateway):
 
     async def _envoy_ready(self) -> bool:
         try:
-            return (await self._ask_envoy("/ready")).strip() == "LIVE"
+            return (await self._ask_envoy("/ready", PROBE)).strip() == "LIVE"
         except (OSError, aiohttp.ClientError, TimeoutError):
             return False
 
-    async def _ask_envoy(self, path: str) -> str:
+    async def _ask_envoy(self, path: str, within: aiohttp.ClientTimeout = ANSWER) -> str:
         connector = aiohttp.UnixConnector(str(self._admin))
         async with (
-            aiohttp.ClientSession(connector=connector, timeout=PROBE) as session,
+            aiohttp.ClientSession(connector=connector, timeout=within) as session,
             session.get(f"http://envoy{path}") as answer,
         ):
             return await answer.text()

@@ -24,6 +24,8 @@ PORT = 8080
 """Where requests are taken."""
 READY_SECONDS = 60.0
 PROBE = aiohttp.ClientTimeout(total=10.0)
+ANSWER = aiohttp.ClientTimeout(total=60.0)
+"""How long a gateway under load may take to tell its configuration: it shares its processors with all requests."""
 GATEWAY_API = "sigs.k8s.io/gateway-api"
 GATEWAY_API_KINDS = "config/crd/experimental"
 

@@ -16,10 +16,10 @@ from localcluster.extras import BuiltExtra, Extra, ensure_extra
 from localcluster.plane import Plane
 from localcluster.progress import Reporter
 from localcluster.traffic.gateway import (
+    ANSWER,
     GATEWAY_API,
     GATEWAY_API_KINDS,
     PORT,
-    PROBE,
     READY_SECONDS,
     Gateway,
     Shares,
@@ -64,7 +64,7 @@ class TraefikGateway(Gateway):
     async def configuration(self) -> JsonObject:
         """Return Traefik's configuration in force: routers, services, servers."""
         async with (
-            aiohttp.ClientSession(timeout=PROBE) as session,
+            aiohttp.ClientSession(timeout=ANSWER) as session,
             session.get(f"http://127.0.0.1:{API_PORT}/api/rawdata") as answer,
         ):
             configuration: JsonObject = await answer.json()
