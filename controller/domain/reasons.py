@@ -25,7 +25,7 @@ STEP_UPGRADED = "Progressing"
 ROUTED = "TrafficRouted"
 """The gateway objects follow the step."""
 OF_EVERY_STEP = frozenset({STEP_UPGRADED, ROUTED})
-"""The Event of every step; steps that follow each other within seconds share one."""
+"""The Events of every step; those that follow each other within seconds become one."""
 NOT_HELD = "ChangeNotHeld"
 """The workload has another template and was not held for it, so its own controller rolls it."""
 HELD_AGAIN = "HeldAgain"

@@ -1,7 +1,8 @@
 """Joins frequent notes about one object into fewer Events, so that a fast release does not cost two for each step.
 
 Invariants: the first note of a reason is written at once, and so is every warning; no note is held longer than
-`HOLD_SECONDS`; the text of every note is a part of some Event. It must do no I/O and know no clock.
+`HOLD_SECONDS`; the text of every note is a part of some Event. Notes that are held together become one Event, in the
+order in which they came, with the reason of the first one. It must do no I/O and know no clock.
 """
 
 from collections import OrderedDict
@@ -20,19 +21,29 @@ NOTE_BYTES = 1024
 OBJECTS = 4096
 """The number of objects whose last Event is remembered."""
 
-_Subject = tuple[str, str, str]
+_Subject = tuple[str, str]
 
 
 class _Group(msgspec.Struct):
-    """The notes about one object and reason that are held, and the instant of the last Event about them."""
+    """The notes about one object that are held, and the instant of the last Event of each reason."""
 
-    last_at: float
+    last_at: dict[str, float] = {}
     held: list[Note] = []
 
     @property
-    def over_at(self) -> float:
-        """When the notes that are held are written."""
-        return self.last_at + HOLD_SECONDS
+    def due_at(self) -> float:
+        """When the notes that are held are written: the first of them that was held long enough takes all with it."""
+        return min(self.last_at[note.reason] for note in self.held) + HOLD_SECONDS
+
+    @property
+    def quiet_at(self) -> float:
+        """When the next note of each reason is written at once."""
+        return max(self.last_at.values()) + HOLD_SECONDS
+
+    def must_hold(self, reason: str, now: float) -> bool:
+        """Whether a note of this reason came a short time ago, or is held."""
+        is_held = any(note.reason == reason for note in self.held)
+        return is_held or (reason in self.last_at and not _is_over(self.last_at[reason], now))
 
 
 class Gathering:
@@ -50,28 +61,24 @@ class Gathering:
         if note.type == "Warning" or note.reason not in self._reasons:
             return (note,)
         self._forget_quiet(now)
-        key = (note.metadata.uid, note.reason, note.action)
-        group = self._groups.get(key)
-        if group is None:
-            self._groups[key] = _Group(now)
-            return (note, *self._shortened())
-        if not group.held and _is_over(group, now):
-            group.last_at = now
+        key = (note.metadata.uid, note.action)
+        group = self._groups.setdefault(key, _Group())
+        if not group.must_hold(note.reason, now):
+            group.last_at[note.reason] = now
             self._groups.move_to_end(key)
-            return (note,)
+            return (note, *self._shortened())
         if any(note.message == held.message for held in group.held):
             return ()
         full = len(_text([*group.held, note]).encode()) > NOTE_BYTES
         out = self._flush(key, group, now) if full else ()
-        if not group.held:
-            heappush(self._due, (group.over_at, key))
         group.held.append(note)
+        heappush(self._due, (group.due_at, key))
         return out
 
     def due(self, now: float) -> tuple[Note, ...]:
         """The notes that were held long enough."""
         out: list[Note] = []
-        while (first := self._first()) is not None and _is_over(first[1], now):
+        while (first := self._first()) is not None and now >= first[1].due_at - TICK_SECONDS:
             out += self._flush(*first, now)
         return tuple(out)
 
@@ -86,14 +93,14 @@ class Gathering:
     def wait(self, now: float) -> float | None:
         """Seconds until something is due; None while nothing is held."""
         first = self._first()
-        return None if first is None else max(0.0, first[1].over_at - now)
+        return None if first is None else max(0.0, first[1].due_at - now)
 
     def _first(self) -> tuple[_Subject, _Group] | None:
         """The group with held notes that ends first; only few entries are read, also with many objects."""
         while self._due:
-            over_at, key = self._due[0]
+            due_at, key = self._due[0]
             group = self._groups.get(key)
-            if group is not None and group.held and group.over_at == over_at:
+            if group is not None and group.held and group.due_at == due_at:
                 return key, group
             heappop(self._due)
         return None
@@ -111,7 +118,7 @@ class Gathering:
         """
         while self._groups:
             oldest = next(iter(self._groups.values()))
-            if oldest.held or not _is_over(oldest, now):
+            if oldest.held or now < oldest.quiet_at - TICK_SECONDS:
                 return
             self._groups.popitem(last=False)
 
@@ -119,7 +126,8 @@ class Gathering:
         if not group.held:
             return ()
         out = _together(group.held)
-        group.held, group.last_at = [], now
+        group.last_at.update((note.reason, now) for note in group.held)
+        group.held = []
         self._groups.move_to_end(subject)
         return out
 
@@ -128,8 +136,8 @@ def _together(held: list[Note]) -> tuple[Note, ...]:
     return (msgspec.structs.replace(held[0], message=_text(held)),) if held else ()
 
 
-def _is_over(group: _Group, now: float) -> bool:
-    return now >= group.over_at - TICK_SECONDS
+def _is_over(last_at: float, now: float) -> bool:
+    return now >= last_at + HOLD_SECONDS - TICK_SECONDS
 
 
 def _text(notes: list[Note]) -> str:

@@ -11,6 +11,7 @@ from controller.kube.resources import ROLLOUTS
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = "Progressing"
+ROUTED = "TrafficRouted"
 
 
 def make_note(
@@ -25,7 +26,7 @@ def make_note(
 
 
 def gathering() -> Gathering:
-    return Gathering(frozenset({STEP}))
+    return Gathering(frozenset({STEP, ROUTED}))
 
 
 def texts(notes: tuple[Note, ...]) -> list[str]:
@@ -40,6 +41,38 @@ def test_the_first_is_not_held_and_the_next_waits_its_time() -> None:
     assert events.due(HOLD_SECONDS - 1) == ()
     assert texts(events.due(HOLD_SECONDS)) == ["two"]
     assert events.wait(HOLD_SECONDS) is None
+
+
+def test_the_first_of_each_reason_is_not_held_and_the_next_ones_share_one_event() -> None:
+    events = gathering()
+    assert texts(events.take(make_note("pods 1"), 0.0)) == ["pods 1"]
+    assert texts(events.take(make_note("share 1", reason=ROUTED), 1.0)) == ["share 1"]
+    assert events.take(make_note("pods 2"), 2.0) == ()
+    assert events.take(make_note("share 2", reason=ROUTED), 3.0) == ()
+    assert events.take(make_note("pods 3"), 4.0) == ()
+    assert events.take(make_note("share 3", reason=ROUTED), 5.0) == ()
+    (joined,) = events.due(HOLD_SECONDS)
+    assert (joined.reason, joined.message) == (STEP, "pods 2; share 2; pods 3; share 3")
+    assert events.wait(HOLD_SECONDS) is None
+
+
+def test_the_first_of_a_reason_is_not_held_beside_notes_of_another() -> None:
+    events = gathering()
+    events.take(make_note("pods 1"), 0.0)
+    events.take(make_note("pods 2"), 1.0)
+    assert texts(events.take(make_note("share 2", reason=ROUTED), 2.0)) == ["share 2"]
+    assert texts(events.due(HOLD_SECONDS)) == ["pods 2"]
+
+
+def test_the_note_that_waits_longest_says_when_all_are_written() -> None:
+    events = gathering()
+    events.take(make_note("share 1", reason=ROUTED), 0.0)
+    events.take(make_note("pods 1"), 5.0)
+    events.take(make_note("pods 2"), 6.0)
+    assert events.wait(6.0) == HOLD_SECONDS - 1
+    events.take(make_note("share 2", reason=ROUTED), 7.0)
+    assert events.wait(7.0) == HOLD_SECONDS - 7
+    assert texts(events.due(HOLD_SECONDS)) == ["pods 2; share 2"]
 
 
 def test_after_a_quiet_time_nothing_is_held() -> None:
@@ -87,7 +120,7 @@ def test_memory_is_bounded_and_forgotten_objects_are_reported() -> None:
     assert events.everything(0.0) == ()
 
 
-class Counting(OrderedDict[tuple[str, str, str], Any]):
+class Counting(OrderedDict[tuple[str, str], Any]):
     """Groups, and how many of them were looked at."""
 
     looked_at = 0
