@@ -24,7 +24,10 @@ _PROCESS_MEMORY = 32 * MEGABYTE  # of a child, in addition to its script's memor
 
 _SPARES_AT_REST = 2
 
-_MAX = Limits(cpu_ms=5_000, wall_ms=10_000, memory_bytes=256 * MEGABYTE, output_bytes=8 * MEGABYTE)
+_MAX_WALL_MS = 10_000
+_MAX = Limits(
+    cpu_ms=5_000, wall_ms=_MAX_WALL_MS, memory_bytes=256 * MEGABYTE, output_bytes=8 * MEGABYTE
+)
 # The clock of some machines ticks every 4 ms, and a state with codec and libraries needs some memory of its own.
 _MIN = Limits(cpu_ms=20, wall_ms=20, memory_bytes=16 * MEGABYTE, output_bytes=1024)
 
@@ -46,6 +49,7 @@ class Settings:
     tls_dir: str = ""
     cpu_ms: int = 500
     wall_ms: int = 1_000
+    max_wall_ms: int = _MAX_WALL_MS
     memory_mb: int = 64
     output_bytes: int = 4 * MEGABYTE
     concurrency: int = 0
@@ -105,7 +109,7 @@ class Settings:
         """The limits of a call: requested or default values, within the hard limits."""
         return Limits(
             _within(asked.cpu_ms or self.cpu_ms, _MIN.cpu_ms, _MAX.cpu_ms),
-            _within(asked.wall_ms or self.wall_ms, _MIN.wall_ms, _MAX.wall_ms),
+            _within(asked.wall_ms or self.wall_ms, _MIN.wall_ms, self.max_wall_ms),
             _within(
                 asked.memory_bytes or self.memory_mb * MEGABYTE,
                 _MIN.memory_bytes,

@@ -41,9 +41,13 @@ class Laboratory:
     """Asks an executor directly."""
 
     def __init__(self, without: frozenset[Layer], packaged: Packaged) -> None:
-        # Nobody is demoted: a busy machine would let a backstop that counts CPU come too late for the test.
+        # Nobody is demoted, and no clock comes first: on a busy machine a backstop that counts CPU comes late.
         self._settings = Settings(
-            listen="", concurrency=CONCURRENCY, without=without, demote_after=3600.0
+            listen="",
+            concurrency=CONCURRENCY,
+            without=without,
+            demote_after=3600.0,
+            max_wall_ms=120_000,
         )
         self.metrics = Metrics()
         self.pool = Pool(self._settings, self.metrics)

@@ -57,14 +57,14 @@ async def test_deadlines_that_pass_do_not_open_the_circuit(tmp_path: Path) -> No
 
 
 async def test_the_callers_deadline_shortens_the_childs_timer() -> None:
-    settings = Settings(listen="", concurrency=2)
+    settings = Settings(listen="", concurrency=2, queue_wait=60)
     pool = Pool(settings, Metrics())
     try:
         await pool.start()
         limits = settings.clamp(_wire_limits())
         call = Call(Task.EXECUTE, limits, b"s", b"while true do end", b"{}")
         with pytest.raises(TooLate, match="deadline passed"):
-            await pool.run(call, "t", 0.2)
+            await pool.run(call, "t", 2.0)
     finally:
         await pool.close()
 

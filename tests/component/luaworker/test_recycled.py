@@ -35,7 +35,7 @@ class Trusting:
 
     def __init__(self, **settings: float) -> None:
         # No child is demoted: on a busy machine a demoted child gets no CPU, not even to end. No child ends at rest.
-        rest: dict[str, float] = {"rest_after": 0, **settings}
+        rest: dict[str, float] = {"rest_after": 0, "queue_wait": 60, **settings}
         self.settings = Settings(listen="", concurrency=4, demote_after=600, **rest)  # type: ignore[arg-type] # numbers only
         self.metrics = Metrics()
         self.pool = Pool(self.settings, self.metrics)

@@ -74,12 +74,12 @@ async def test_a_pool_without_proof_runs_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_a_pool_that_may_run_without_the_filter_runs() -> None:
-    settings = Settings(listen="", without=WITHOUT_FILTER)
+    settings = Settings(listen="", without=WITHOUT_FILTER, queue_wait=60)
     pool = Pool(settings, Metrics())
     try:
         await pool.start()
         call = Call(Task.EXECUTE, settings.limits, b"s", b"return {a = 1}", b"{}")
-        outcome, _waited = await pool.run(call, "", 1.0)
+        outcome, _waited = await pool.run(call, "", 60.0)
         assert outcome.result == b'{"a":1}'
     finally:
         await pool.close()
@@ -102,7 +102,7 @@ async def test_a_zygote_that_cannot_prepare_its_locks_says_why(
 async def test_a_zygote_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spawn, "_STUCK_SECONDS", 0.1)
     monkeypatch.setattr(pool_module, "_LOOK_SECONDS", 0.05)
-    settings = Settings(listen="", concurrency=1)
+    settings = Settings(listen="", concurrency=1, queue_wait=60)
     pool = Pool(settings, Metrics())
     call = Call(Task.EXECUTE, settings.limits, b"s", b"return {a = 1}", b"{}")
     try:
@@ -113,7 +113,7 @@ async def test_a_zygote_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) 
             while pool.zygote_pid == first or not pool.ready:
                 with suppress(Overloaded, NotReady, BrokenChild):
                     await pool.run(call, "", 1.0)
-        outcome, _waited = await pool.run(call, "", 10.0)
+        outcome, _waited = await pool.run(call, "", 60.0)
         assert outcome.result == b'{"a":1}'
     finally:
         await pool.close()
@@ -122,19 +122,21 @@ async def test_a_zygote_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("hungry", [True, False], ids=["a-loop", "a-short-script"])
 async def test_only_a_call_that_uses_much_cpu_yields_to_others(hungry: bool) -> None:
     metrics = Metrics()
-    settings = Settings(listen="", concurrency=2, cpu_ms=200, wall_ms=8000)
+    settings = Settings(listen="", concurrency=2, cpu_ms=200, wall_ms=8000, queue_wait=60)
     pool = Pool(settings, metrics)
     script = b"while true do end" if hungry else b"return {}"
     try:
         await pool.start()
-        await pool.run(Call(Task.EXECUTE, settings.limits, b"s", script, b"{}"), "", 20.0)
+        await pool.run(Call(Task.EXECUTE, settings.limits, b"s", script, b"{}"), "", 60.0)
         assert (b"lua_demotions_total 1.0" in metrics.render()) is hungry
     finally:
         await pool.close()
 
 
 async def test_a_zygote_is_replaced_after_its_number_of_forks() -> None:
-    settings = Settings(listen="", concurrency=2, recycle_forks=20, recycle_seconds=0.2)
+    settings = Settings(
+        listen="", concurrency=2, recycle_forks=20, recycle_seconds=0.2, queue_wait=60
+    )
     metrics = Metrics()
     pool = Pool(settings, metrics)
     try:
@@ -142,7 +144,7 @@ async def test_a_zygote_is_replaced_after_its_number_of_forks() -> None:
         call = Call(Task.EXECUTE, settings.limits, b"s", b"return {}", b"{}")
         async with asyncio.timeout(60):
             while b"lua_zygote_starts_total 3.0" not in metrics.render():
-                outcome, _waited = await pool.run(call, "", 1.0)
+                outcome, _waited = await pool.run(call, "", 60.0)
                 assert outcome.result == b"{}"
     finally:
         await pool.close()
