@@ -29,7 +29,6 @@ from controller.domain.rollout.reverting import held_as_failed, template_to_keep
 from controller.domain.rollout.shared_routing import join
 from controller.domain.rollout.showing import revision_shown
 from controller.domain.rollout.status import (
-    condition,
     progressing,
     with_moonshift_status,
     without_condition,
@@ -103,8 +102,8 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
     """Check before the first move that all objects in the plan exist and can be read."""
     problem = (
         held_as_failed(context, status)
-        or services.unusable_services(context)
-        or routing.unreadable_routes(context)
+        or services.unusable_services(context, status)
+        or routing.unreadable_routes(context, status)
         or routing.unsupported_step(context)
         or gate_that_cannot_be_asked(context, status)
     )
@@ -163,9 +162,3 @@ def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, s
         return ours.stable_revision, ours.stable_template
     _, revision, hashed = max(taking)
     return revision, hashed
-
-
-def is_initializing(status: RolloutStatus) -> bool:
-    """The release was noticed, but its requirements have not been checked yet."""
-    found = condition(status, "Progressing")
-    return found is not None and found.reason == reasons.INITIALIZING

@@ -14,6 +14,7 @@ from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.way_out import create_or
 from controller.domain.trafficrouting.seen import grace_of, joined
 
 ROUTES_OPEN_WITHIN = timedelta(seconds=30)
@@ -41,12 +42,8 @@ def join(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if routing is None or routing.metadata.deleting:
         state = "does not exist" if routing is None else "is being deleted"
         named = f"TrafficRouting {context.namespace}/{name}"
-        problem = Refusal(
-            reasons.TRAFFIC_ROUTING_NOT_FOUND,
-            f"{named} {state}: create it, or correct strategy.canary.trafficRoutingRef",
-            object=named,
-        )
-        return Stop(status, problem=problem)
+        text = f"{named} {state}: {create_or('trafficRoutingRef', status)}"
+        return Stop(status, problem=Refusal(reasons.TRAFFIC_ROUTING_NOT_FOUND, text, object=named))
     if _is_member(context, routing):
         return None
     finalizers = (*routing.metadata.finalizers, _finalizer(context))
