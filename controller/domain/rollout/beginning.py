@@ -15,7 +15,6 @@ from controller.domain.pods.running import returns_by_itself, stable_of_set
 from controller.domain.rollout import messages, routing, services
 from controller.domain.rollout.analysing import gate_that_cannot_be_asked
 from controller.domain.rollout.by_id import asked_by_id, stable_by_id
-from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import following
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
@@ -35,6 +34,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.traffic.drift.policy import DRIFTED
 
 
 def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str]) -> Continue:

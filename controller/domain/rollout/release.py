@@ -28,7 +28,6 @@ from controller.domain.rollout.beginning import (
     stable_after,
 )
 from controller.domain.rollout.deadline import held_up, with_deadline
-from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.empty_side_routes import new_side_is_led_away
 from controller.domain.rollout.ends import End, abandoned, rolled_back_by
 from controller.domain.rollout.finalising import Goal, finalise
@@ -74,6 +73,7 @@ from controller.domain.rollout.steps import decide_step
 from controller.domain.rollout.stuck import selects_no_new_pod
 from controller.domain.rollout.transition import Continue, Stop, Transition
 from controller.domain.rollout.way_out import is_before_the_first_move
+from controller.domain.traffic.drift.policy import DRIFTED
 
 # --- disturbances -------------------------------------------------------------------------------
 
