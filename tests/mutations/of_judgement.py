@@ -148,6 +148,15 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.trafficrouting.rehearsing",
+        (
+            "nobody asks whether the API server accepts the objects of a shared route",
+            "        if closed and member.rollout.metadata.name not in known:\n",
+            "        if closed and member.rollout.metadata.name in known:\n",
+            "unit/domain/trafficrouting/test_rehearsing.py::test_a_refused_shared_route_stops_a_release_before_its_first_pod",
+        ),
+    ),
+    *named(
         "controller.domain.trafficrouting.drifting",
         (
             "two writers fight for ever over a shared route if one replaces the whole object",

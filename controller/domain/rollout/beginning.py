@@ -25,7 +25,7 @@ from controller.domain.rollout.release_context import (
     moonshift_status,
 )
 from controller.domain.rollout.reverting import held_as_failed, template_to_keep
-from controller.domain.rollout.shared_routing import join
+from controller.domain.rollout.shared_routing import is_not_admitted, join
 from controller.domain.rollout.showing import revision_shown
 from controller.domain.rollout.status import (
     progressing,
@@ -113,7 +113,8 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
     begun = with_moonshift_status(
         status, visits=opened((), moonshift_status(status).step, context.now)
     )
-    return join(context, status) or Continue(in_rolling(context, begun))
+    waits = join(context, status) or is_not_admitted(context, status)
+    return waits or Continue(in_rolling(context, begun))
 
 
 def in_rolling(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:

@@ -1,7 +1,8 @@
 """A Rollout and the TrafficRouting that it shares with others: joining, waiting for its shared route, leaving.
 
 Invariant: the shared route is open before a step waits for people, and has been closed for the grace period before a
-pod behind it is removed. A Rollout that names a missing TrafficRouting waits before its first move.
+pod behind it is removed. A Rollout that names a missing TrafficRouting, or one whose routes the API server does not
+accept, waits before its first move.
 """
 
 from datetime import timedelta
@@ -48,6 +49,15 @@ def join(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         return None
     finalizers = (*routing.metadata.finalizers, _finalizer(context))
     return Stop(status, (_set(routing, finalizers),))
+
+
+def is_not_admitted(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Wait, before the first pod, until the TrafficRouting has tried the routes of this release without writing them;
+    None when it has, or nothing is shared.
+    """
+    if not shared_routing_of(context.seen.rollout) or _member(context) is not None:
+        return None
+    return Stop(status, problem=_trouble(context))
 
 
 def shared_route_is_closed(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

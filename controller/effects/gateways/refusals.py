@@ -146,7 +146,7 @@ def not_found(subject: str) -> Refusal:
     """The object does not exist."""
     return Refusal(
         reasons.GATEWAY_OBJECT_NOT_FOUND,
-        f"{subject} does not exist: create it again",
+        f"{subject} does not exist: create it",
         object=subject,
     )
 
