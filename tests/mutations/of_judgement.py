@@ -180,7 +180,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "the canary Service takes the stable one's node ports",
             '        {key: item for key, item in port.items() if key != "nodePort"}\n',
             "        {**port}\n",
-            "unit/domain/traffic/validation/test_services.py::test_the_copy_takes_nothing_that_is_the_stable_services_own",
+            "unit/domain/traffic/companions/test_canary_service.py::test_the_copy_takes_nothing_that_is_the_stable_services_own",
         ),
     ),
     *named(
