@@ -76,6 +76,8 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     """The depth down to which objects of closed shared routes are restored, and since when."""
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: revisions without a ready pod while the other has one."""
+    written: tuple[str, ...] = ()
+    """The gateway objects of open shared routes that have followed a plan, as `<kind>.<group>/<name>`."""
 
 
 class TrafficRouting(msgspec.Struct, frozen=True, rename="camel"):

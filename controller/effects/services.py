@@ -62,8 +62,7 @@ async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
     except NotFound:
         return Refusal(
             reason=reasons.SERVICE_NOT_FOUND,
-            message=f"Service {action.stable} does not exist: create it, or correct "
-            "trafficRoutings[].service",
+            message=f"Service {action.stable} does not exist: create it again",
             object=f"Service {action.stable}",
         )
     body = canary_service_body(action, stable)

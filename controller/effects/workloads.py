@@ -121,6 +121,11 @@ async def freeze_replica_set(writes: Writes, action: FreezeReplicaSet) -> Done:
 async def scale_replica_set(writes: Writes, action: ScaleReplicaSet) -> Done:
     """Scale an abandoned revision to zero, or the stable one up again."""
     operations = [object_is(action.uid), _set("replicas", action.replicas)]
+    if action.sized_for is not None:
+        marked = zip((names.DESIRED_REPLICAS, names.MAX_REPLICAS), action.sized_for, strict=True)
+        for name, size in marked:
+            path = pointer("metadata", "annotations", name)
+            operations.append({"op": "add", "path": path, "value": str(size)})
     await writes.patch(REPLICA_SETS, action.replica_set, operations)
     return Done(wrote=True)
 

@@ -209,10 +209,7 @@ class KindWatch:
             return Failing(f"{api_version}: {failure}")
         if crd:
             return Failing(f"{name} ({api_version}) is not served, though CRD {crd} declares it")
-        return NotServed(
-            f"{name} ({api_version}) is not served by this cluster: install its CRD, or "
-            "correct apiVersion and kind"
-        )
+        return NotServed(f"{name} ({api_version}) is not served by this cluster: install its CRD")
 
     def _set_missing(self, missing: Unavailable) -> None:
         before, self._missing = self._missing, missing

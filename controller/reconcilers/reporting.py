@@ -16,11 +16,11 @@ from controller.api.rollout import MoonshiftStatus, Rollout, RolloutStatus, Step
 from controller.domain import reasons
 from controller.domain.decision import Decision, Note
 from controller.domain.observation import Observation
-from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.messages import status_refused
 from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition
+from controller.domain.traffic.drift.policy import DRIFTED
 
 _FACTS = frozenset({reasons.ROUTE_PUT_BACK, reasons.CONFIG_RESTORED})
 """Reasons of notes that no later pass repeats: their actions are done."""

@@ -21,6 +21,7 @@ from controller.domain.decision import (
     Outcome,
     Reference,
     Refusal,
+    RehearseRoutes,
     RestoreRoutes,
     SetFinalizers,
 )
@@ -124,7 +125,8 @@ class SharedWorld:
         for name in joined(routing):
             seen = self._source.observe(Key(key.namespace, name))
             if seen is not None:
-                found.append(MemberSeen(seen.rollout, self._new_pods(seen)))
+                pods = seen.workload.pods if seen.workload is not None else ()
+                found.append(MemberSeen(seen.rollout, self._new_pods(seen), pods))
         return found
 
     def _new_pods(self, seen: Observation) -> tuple[Pod, ...]:
@@ -229,6 +231,8 @@ class TrafficRoutingReconciler:
                     return await set_finalizers(writes, action)
                 case EnsureRoutes(plan=plan, at=at):
                     return await routes.ensure(plan, at)
+                case RehearseRoutes(plan=plan):
+                    return await routes.rehearse(plan)
                 case RestoreRoutes():
                     return await routes.restore(action)
                 case _:

@@ -148,9 +148,7 @@ class ScriptLibrary:
         key = own.key or f"{_KEY_PREFIX}{kind}.{group}"
         where = f"ConfigMap {own.config_map_key}"
         if data is None:
-            return MissingScript(
-                f"{where}, which scriptRef names, does not exist: create it, or correct the reference"
-            )
+            return MissingScript(f"{where}, which scriptRef names, does not exist: create it")
         text = data.get(key, "")
         if not text.strip():
             return MissingScript(

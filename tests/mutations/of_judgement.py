@@ -148,6 +148,24 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.trafficrouting.rehearsing",
+        (
+            "nobody asks whether the API server accepts the objects of a shared route",
+            "        if closed and member.rollout.metadata.name not in known:\n",
+            "        if closed and member.rollout.metadata.name in known:\n",
+            "unit/domain/trafficrouting/test_rehearsing.py::test_a_refused_shared_route_stops_a_release_before_its_first_pod",
+        ),
+    ),
+    *named(
+        "controller.domain.trafficrouting.drifting",
+        (
+            "two writers fight for ever over a shared route if one replaces the whole object",
+            "    written = set(status.written) & _named(seen, open_routes)\n",
+            "    written = set[str]()\n",
+            "unit/domain/trafficrouting/test_drifting.py::test_a_writer_that_replaces_a_shared_route_is_left_alone_after_two_put_backs",
+        ),
+    ),
+    *named(
         "controller.domain.traffic.restoring.restore",
         (
             "changes by others are removed with our part",
@@ -162,7 +180,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "the canary Service takes the stable one's node ports",
             '        {key: item for key, item in port.items() if key != "nodePort"}\n',
             "        {**port}\n",
-            "unit/domain/traffic/validation/test_services.py::test_the_copy_takes_nothing_that_is_the_stable_services_own",
+            "unit/domain/traffic/companions/test_canary_service.py::test_the_copy_takes_nothing_that_is_the_stable_services_own",
         ),
     ),
     *named(

@@ -28,8 +28,8 @@ OF_WORKERS: tuple[Mutation, ...] = (
         ),
         (
             "a namespace's script that is not there is replaced by a packaged one",
-            "        if data is None:\n            return MissingScript(\n",
-            '        if data is None:\n            return self.resolve_custom(group, kind, "packaged", None)\n            return MissingScript(\n',
+            "        if data is None:\n            return MissingScript(f",
+            '        if data is None:\n            return self.resolve_custom(group, kind, "packaged", None)\n            return MissingScript(f',
             "component/effects/gateways/test_adapters.py::test_a_reference_to_a_script_of_its_namespace_gets_that_one_or_none",
         ),
     ),

@@ -9,6 +9,9 @@ from controller.cli.views.problems import is_bad
 from controller.cli.views.view import Remedy, RolloutView
 from controller.domain import reasons
 
+_MOVING = (reasons.IN_ROLLING, reasons.PAUSED, reasons.CANCELLING, reasons.FINALISING)
+"""Reasons of the condition Progressing after a release's first move."""
+
 
 class Case:
     """The facts, and the spelling of commands; `reason` and `message` come from the condition Stalled."""
@@ -22,6 +25,7 @@ class Case:
         self.goes_back = any(
             c.type == "Progressing" and c.reason == reasons.CANCELLING for c in view.conditions
         )
+        self.moves = any(c.type == "Progressing" and c.reason in _MOVING for c in view.conditions)
         self._program = program
 
     @property
@@ -64,10 +68,21 @@ class Case:
         """The command that edits the Rollout."""
         return self.kubectl(f"edit rollout {self.summary.name}", purpose)
 
+    @staticmethod
+    def once(*found: Remedy) -> tuple[Remedy, ...]:
+        """Each command once, in the order of the first mention."""
+        return tuple(dict.fromkeys(found))
+
+    def names_another(self, purpose: str) -> tuple[Remedy, ...]:
+        """The command that changes what the Rollout names. Admission refuses it after the first move; going back stays
+        possible.
+        """
+        return self.back() if self.moves else (self.edit(purpose),)
+
     def applied(self, kind: str, name: str) -> tuple[Remedy, ...]:
         """The commands for an object that does not exist."""
         return (
             self.kubectl("apply -f FILE", f"FILE: the manifest of {kind} {name}"),
             self.kubectl(f"get {kind.lower()}", "all objects of this kind"),
-            self.edit("or name another one in the Rollout"),
+            *self.names_another("or name another one in the Rollout"),
         )

@@ -25,7 +25,7 @@ TABLE: dict[str, Answer] = {
     reasons.GATEWAY_OBJECT_NOT_FOUND: of_objects.missing,
     reasons.WORKLOAD_NOT_FOUND: of_objects.missing,
     reasons.ANALYSIS_TEMPLATE_NOT_FOUND: of_objects.listed("analysistemplates"),
-    reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.listed("trafficroutings"),
+    reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.shared,
     reasons.INVALID_TRAFFIC_ROUTING: of_objects.listed("trafficroutings -o yaml"),
     **dict.fromkeys(
         (reasons.WORKLOAD_TAKEN, reasons.SERVICE_IN_USE), of_objects.listed("rollouts")

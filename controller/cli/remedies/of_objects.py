@@ -37,7 +37,7 @@ def service(case: Case) -> tuple[Remedy, ...]:
     return (
         *([case.kubectl(f"edit service {found[1]}", "correct its selector")] if found else []),
         case.kubectl("get pods --show-labels", "the labels that it can select by"),
-        case.edit("or name another Service in the Rollout"),
+        *case.names_another("or name another Service in the Rollout"),
     )
 
 
@@ -72,7 +72,7 @@ def not_served(case: Case) -> tuple[Remedy, ...]:
     return (
         Remedy("kubectl apply -f FILE", "FILE: the CRD of this kind"),
         Remedy(look, "which kinds and versions are served"),
-        case.edit("or correct apiVersion and kind in the Rollout"),
+        *case.names_another("or correct apiVersion and kind in the Rollout"),
     )
 
 
@@ -101,14 +101,17 @@ def account(case: Case) -> tuple[Remedy, ...]:
         Remedy(command, "the missing right, from an administrator of the namespace")
         for command in mentions.grants(case.message)
     )
-    return *grants, case.edit("or name another ServiceAccount in the Rollout"), *case.back()
+    return case.once(
+        *grants, *case.names_another("or name another ServiceAccount in the Rollout"), *case.back()
+    )
 
 
 def script(case: Case) -> tuple[Remedy, ...]:
     """A script is missing, fails, or its answer is refused."""
     if own := mentions.own_config_map(case.message):
         look = case.kubectl(f"edit configmap {own}", "the script of this namespace")
-        return look, case.edit("or name another script in the Rollout"), case.undo()
+        named = case.names_another("or name another script in the Rollout")
+        return case.once(look, *named, case.undo())
     where = f"configmap {CONFIGURATION}"
     key = mentions.script_key(case.message) or "KEY"
     if mentions.absent(case.message):
@@ -117,11 +120,8 @@ def script(case: Case) -> tuple[Remedy, ...]:
     else:
         scripts = f"kubectl edit {where} -n {DEFAULT_NAMESPACE}"
         purpose = "the scripts of this cluster"
-    return (
-        Remedy(scripts, purpose),
-        case.edit("or name another gateway object in the Rollout"),
-        case.undo(),
-    )
+    named = case.names_another("or name another gateway object in the Rollout")
+    return case.once(Remedy(scripts, purpose), *named, case.undo())
 
 
 def worker(_case: Case) -> tuple[Remedy, ...]:
@@ -133,6 +133,13 @@ def worker(_case: Case) -> tuple[Remedy, ...]:
 def listed(words: str) -> Answer:
     """Name another object in the Rollout; `words` list the existing ones."""
     return lambda case: (case.kubectl(f"get {words}", "what there is"), case.edit())
+
+
+def shared(case: Case) -> tuple[Remedy, ...]:
+    """The TrafficRouting is missing."""
+    return case.kubectl("get trafficroutings", "what there is"), *case.names_another(
+        "correct the Rollout"
+    )
 
 
 def edited(case: Case) -> tuple[Remedy, ...]:

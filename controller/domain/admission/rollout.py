@@ -173,7 +173,12 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
 
 
 def _stopped_before_its_first_move(rollout: JsonObject) -> bool:
-    """The release was noticed, its requirements are not met, and its author knows."""
+    """The release was noticed, its requirements are not met, and its author knows.
+
+    A third revision is noticed while the routes of the one before are still restored: `goal` says so.
+    """
+    if text(rollout, "status", "moonshift", "goal"):
+        return False
     conditions = items(child(rollout, "status"), "conditions")
     found = {text(one, "type"): child(one) for one in conditions}
     initializing = text(found.get("Progressing"), "reason") == reasons.INITIALIZING

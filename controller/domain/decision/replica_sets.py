@@ -5,11 +5,15 @@ from controller.domain.decision.value import Value
 
 
 class ScaleReplicaSet(Value, frozen=True, tag=True):
-    """A ReplicaSet wants this number of pods; an abandoned one none."""
+    """A ReplicaSet wants this number of pods; an abandoned one none.
+
+    `sized_for`: the ReplicaSet's marks of the Deployment's size and of that size with maxSurge, if they are written.
+    """
 
     replica_set: Key
     uid: str
     replicas: int
+    sized_for: tuple[int, int] | None = None
 
 
 class DeleteReplicaSet(Value, frozen=True, tag=True):

@@ -15,7 +15,6 @@ from controller.domain.pods.running import returns_by_itself, stable_of_set
 from controller.domain.rollout import messages, routing, services
 from controller.domain.rollout.analysing import gate_that_cannot_be_asked
 from controller.domain.rollout.by_id import asked_by_id, stable_by_id
-from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import following
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
@@ -26,16 +25,16 @@ from controller.domain.rollout.release_context import (
     moonshift_status,
 )
 from controller.domain.rollout.reverting import held_as_failed, template_to_keep
-from controller.domain.rollout.shared_routing import join
+from controller.domain.rollout.shared_routing import is_not_admitted, join
 from controller.domain.rollout.showing import revision_shown
 from controller.domain.rollout.status import (
-    condition,
     progressing,
     with_moonshift_status,
     without_condition,
 )
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.traffic.drift.policy import DRIFTED
 
 
 def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str]) -> Continue:
@@ -103,8 +102,8 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
     """Check before the first move that all objects in the plan exist and can be read."""
     problem = (
         held_as_failed(context, status)
-        or services.unusable_services(context)
-        or routing.unreadable_routes(context)
+        or services.unusable_services(context, status)
+        or routing.unreadable_routes(context, status)
         or routing.unsupported_step(context)
         or gate_that_cannot_be_asked(context, status)
     )
@@ -114,7 +113,8 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
     begun = with_moonshift_status(
         status, visits=opened((), moonshift_status(status).step, context.now)
     )
-    return join(context, status) or Continue(in_rolling(context, begun))
+    waits = join(context, status) or is_not_admitted(context, status)
+    return waits or Continue(in_rolling(context, begun))
 
 
 def in_rolling(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
@@ -163,9 +163,3 @@ def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, s
         return ours.stable_revision, ours.stable_template
     _, revision, hashed = max(taking)
     return revision, hashed
-
-
-def is_initializing(status: RolloutStatus) -> bool:
-    """The release was noticed, but its requirements have not been checked yet."""
-    found = condition(status, "Progressing")
-    return found is not None and found.reason == reasons.INITIALIZING

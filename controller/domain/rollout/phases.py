@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec import structs
 
 from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
-from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
+from controller.api.rollout import BUSY_PHASES, MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.availability import NotServed
@@ -71,6 +71,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.way_out import MISSING
 
 MAX_TRANSITIONS = 64
 """A pass goes through far fewer states; reaching this number is a defect, and stops the pass instead of the process."""
@@ -102,7 +103,14 @@ def decide(seen: Observation, now: datetime) -> Decision:
 
 
 def refused(seen: Observation, decision: Decision, refusal: Refusal, now: datetime) -> Decision:
-    """The decision after one of its actions was refused: the refusal is in the status and an Event."""
+    """The decision after one of its actions was refused: the refusal is in the status and an Event.
+
+    If the decision has reported the missing object itself, its words stay: they name what helps at that moment.
+    """
+    known = condition(decision.status, "Stalled")
+    told = known is not None and (known.status, known.reason) == ("True", refusal.reason)
+    if told and refusal.reason in MISSING:
+        return decision
     status = structs.replace(decision.status, message=refusal.message)
     status = with_kstatus(status, refusal, now)
     notes = (*decision.notes, *_reported_once(seen.rollout.status, refusal))
@@ -164,9 +172,11 @@ def unsupported(context: ReleaseContext) -> Refusal | None:
     spec = context.seen.rollout.spec
     problem = context.seen.workload_problem
     if problem is not None:
+        fixed = context.seen.rollout.status.phase in BUSY_PHASES
+        kept = fixed or not isinstance(problem.why, NotServed)
         return Refusal(
             problem.reason,
-            problem.message,
+            problem.message if kept else f"{problem.message}, or correct apiVersion and kind",
             object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
     if (unknown := autoscalers.unknown(context)) is not None:

@@ -24,12 +24,10 @@ from controller.domain.rollout.beginning import (
     begin,
     check_before_the_first_move,
     in_rolling,
-    is_initializing,
     recorded_values,
     stable_after,
 )
 from controller.domain.rollout.deadline import held_up, with_deadline
-from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.empty_side_routes import new_side_is_led_away
 from controller.domain.rollout.ends import End, abandoned, rolled_back_by
 from controller.domain.rollout.finalising import Goal, finalise
@@ -74,6 +72,8 @@ from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.steps import decide_step
 from controller.domain.rollout.stuck import selects_no_new_pod
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.way_out import is_before_the_first_move
+from controller.domain.traffic.drift.policy import DRIFTED
 
 # --- disturbances -------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ def _continue(context: ReleaseContext, status: RolloutStatus) -> Transition:
     wish = replan(context, status) or read_jump(context, status) or read_mailbox(context, status)
     if wish is not None:
         return wish
-    if is_initializing(status):
+    if is_before_the_first_move(status):
         return check_before_the_first_move(context, status)
     if moonshift_status(status).state == StepState.COMPLETED:
         # The goal is written before any change: after a crash halfway, a step would otherwise undo the end, and
@@ -294,8 +294,8 @@ def _with_problem(context: ReleaseContext, transition: Transition) -> Transition
         return transition
     missing = (
         stable_is_gone(context, transition.status)
-        or services.unusable_services(context)
-        or routing.unreadable_routes(context)
+        or services.unusable_services(context, transition.status)
+        or routing.unreadable_routes(context, transition.status)
         or selects_no_new_pod(context, transition.status)
     )
     return with_deadline(

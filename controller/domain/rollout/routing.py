@@ -11,6 +11,7 @@ from typing import assert_never
 
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain import reasons
+from controller.domain.availability import NotServed
 from controller.domain.decision import (
     Action,
     EnsureRoutes,
@@ -27,6 +28,7 @@ from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.way_out import create_or, is_before_the_first_move
 from controller.domain.traffic.plan.abilities import (
     left_out,
     missing_abilities,
@@ -116,7 +118,7 @@ def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime
     return routed_at + context.grace
 
 
-def unreadable_routes(context: ReleaseContext) -> Refusal | None:
+def unreadable_routes(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
     """A gateway object that does not exist or cannot be read."""
     for route in context.seen.routes:
         named = route.reference.name_in(context.namespace)
@@ -124,11 +126,13 @@ def unreadable_routes(context: ReleaseContext) -> Refusal | None:
             case RouteAbsent():
                 return Refusal(
                     reason=reasons.GATEWAY_OBJECT_NOT_FOUND,
-                    message=f"{named} does not exist: create it, or correct the reference",
+                    message=f"{named} does not exist: {create_or('the reference', status)}",
                     object=named,
                 )
-            case RouteUnreadable(reason=reason, message=message):
-                return Refusal(reason=reason, message=message, object=named)
+            case RouteUnreadable(reason=reason, message=message, why=why):
+                kept = not (isinstance(why, NotServed) and is_before_the_first_move(status))
+                text = message if kept else f"{message}, or correct apiVersion and kind"
+                return Refusal(reason=reason, message=text, object=named)
             case RoutePresent():
                 continue
             case _:

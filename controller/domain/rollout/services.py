@@ -26,6 +26,7 @@ from controller.domain.rollout.empty_sides import led_away
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.way_out import create_or
 from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
 
@@ -61,7 +62,7 @@ def made_for(service: Service, rollout_uid: str) -> bool:
     return rollout_uid in owners or any(owner.uid == rollout_uid for owner in meta.owner_references)
 
 
-def unusable_services(context: ReleaseContext) -> Refusal | None:
+def unusable_services(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
     """A stable Service that does not exist, or cannot select one revision only."""
     for name in context.stable_services:
         found = context.service(name)
@@ -72,8 +73,8 @@ def unusable_services(context: ReleaseContext) -> Refusal | None:
         else:
             return Refusal(
                 reason=reasons.SERVICE_NOT_FOUND,
-                message=f"Service {context.namespace}/{name} does not exist: create it, or correct "
-                "trafficRoutings[].service",
+                message=f"Service {context.namespace}/{name} does not exist: "
+                + create_or("trafficRoutings[].service", status),
                 object=f"Service {context.namespace}/{name}",
             )
     return None

@@ -1,7 +1,8 @@
 """A Rollout and the TrafficRouting that it shares with others: joining, waiting for its shared route, leaving.
 
 Invariant: the shared route is open before a step waits for people, and has been closed for the grace period before a
-pod behind it is removed. A Rollout that names a missing TrafficRouting waits before its first move.
+pod behind it is removed. A Rollout that names a missing TrafficRouting, or one whose routes the API server does not
+accept, waits before its first move.
 """
 
 from datetime import timedelta
@@ -14,6 +15,7 @@ from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.way_out import create_or
 from controller.domain.trafficrouting.seen import grace_of, joined
 
 ROUTES_OPEN_WITHIN = timedelta(seconds=30)
@@ -41,16 +43,21 @@ def join(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if routing is None or routing.metadata.deleting:
         state = "does not exist" if routing is None else "is being deleted"
         named = f"TrafficRouting {context.namespace}/{name}"
-        problem = Refusal(
-            reasons.TRAFFIC_ROUTING_NOT_FOUND,
-            f"{named} {state}: create it, or correct strategy.canary.trafficRoutingRef",
-            object=named,
-        )
-        return Stop(status, problem=problem)
+        text = f"{named} {state}: {create_or('trafficRoutingRef', status)}"
+        return Stop(status, problem=Refusal(reasons.TRAFFIC_ROUTING_NOT_FOUND, text, object=named))
     if _is_member(context, routing):
         return None
     finalizers = (*routing.metadata.finalizers, _finalizer(context))
     return Stop(status, (_set(routing, finalizers),))
+
+
+def is_not_admitted(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Wait, before the first pod, until the TrafficRouting has tried the routes of this release without writing them;
+    None when it has, or nothing is shared.
+    """
+    if not shared_routing_of(context.seen.rollout) or _member(context) is not None:
+        return None
+    return Stop(status, problem=_trouble(context))
 
 
 def shared_route_is_closed(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

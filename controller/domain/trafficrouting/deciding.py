@@ -23,9 +23,11 @@ from controller.domain.decision import (
     Severity,
     Value,
 )
-from controller.domain.traffic.drift.policy import Drift, drift_among
+from controller.domain.traffic.drift.policy import Drift
+from controller.domain.trafficrouting.drifting import drift_of, with_drift
 from controller.domain.trafficrouting.moving import Move, move_routes
 from controller.domain.trafficrouting.problems import problem_of
+from controller.domain.trafficrouting.rehearsing import rehearsals
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen, grace_of
 from controller.domain.trafficrouting.shared_routes import (
     empty_sides,
@@ -50,8 +52,10 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     routing = seen.routing
     sides = empty_sides(seen, now)
     open_routes = () if routing.metadata.deleting else open_shared_routes(seen, sides)
-    drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_routes else Drift()
-    problem = problem_of(seen, open_routes) or drift.held
+    problem = problem_of(seen, open_routes)
+    reaction = drift_of(seen, open_routes, now) if problem is None else None
+    drift = reaction or Drift()
+    problem = problem or drift.held
     move = Move(descent=routing.status.descent)
     if problem is None:
         move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None)
@@ -61,13 +65,16 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
             sides, f"TrafficRouting {routing.metadata.key}"
         )
     settled = problem is None and not (move.actions or move.unfinished)
-    status = next_status(seen, open_routes, shown, settled=settled, now=now)
+    admits = problem is None and not (move.actions or routing.metadata.deleting)
+    status = next_status(seen, open_routes, shown, settled=settled, admits=admits, now=now)
+    status = with_drift(status, seen, open_routes, reaction, settled=settled, now=now)
     status = structs.replace(status, descent=move.descent, empty_sides=sides)
     goes_at = _goes_at(seen, status, now) if settled else None
     goes = goes_at is not None and goes_at <= now
-    actions = (*_finalizer_actions(seen, goes=goes), *move.actions)
+    rehearsed = rehearsals(seen, open_routes) if admits else ()
+    actions = (*_finalizer_actions(seen, goes=goes), *move.actions, *rehearsed)
     notes = notes_of(routing.status, status, shown)
-    if drift.put_back and problem is None:
+    if drift.put_back:
         text = f"{drift.put_back}; it is put back"
         notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
     look = shared_route_sides.next_look(sides, grace_of(routing), now)
@@ -112,8 +119,11 @@ def _is_ours(finalizer: str) -> bool:
 def refused_routing(
     seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, refusal: Refusal, now: datetime
 ) -> TrafficRoutingDecision:
-    """The decision after the effect refused one of its actions."""
-    status = with_condition(decision.status, refusal, now)
+    """The decision after the effect refused one of its actions: nobody is admitted by this pass."""
+    known = {member.rollout for member in seen.routing.status.members}
+    members = tuple(member for member in decision.status.members if member.rollout in known)
+    status = structs.replace(decision.status, members=members)
+    status = with_condition(status, refusal, now)
     conditions = settled_conditions(seen.routing.status.conditions, status.conditions)
     status = structs.replace(status, message=refusal.message, conditions=conditions)
     notes = notes_of(seen.routing.status, status, refusal)

@@ -22,14 +22,14 @@ def plans_of(
     """The plans of the gateway objects: all requests go to the new revision if the stable one has no ready pod."""
     whole = tuple(route for route in open_routes if is_away(sides, STABLE, route))
     divided = tuple(route for route in open_routes if route not in whole)
-    plans = (_plan(seen, divided),)
-    return (*plans, all_to_new(_plan(seen, whole))) if whole else plans
+    plans = (plan_of(seen, divided),)
+    return (*plans, all_to_new(plan_of(seen, whole))) if whole else plans
 
 
-def _plan(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> RoutePlan:
+def plan_of(seen: TrafficRoutingSeen, services: tuple[str, ...]) -> RoutePlan:
     """The plan of the gateway objects of these Services."""
     spec = seen.routing.spec
-    entries = tuple(entry for entry in spec.object_ref if entry.service in open_routes)
+    entries = tuple(entry for entry in spec.object_ref if entry.service in services)
     return route_plan(
         namespace=seen.routing.metadata.namespace,
         rollout=owner_of(seen.routing),

@@ -72,8 +72,10 @@ def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) 
             return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, text, object=name)
         case RouteUnreadable(why=NotServed()) if not needed:
             return None
-        case RouteUnreadable(reason=reason, message=message):
-            return Refusal(reason, message, object=name)
+        case RouteUnreadable(reason=reason, message=message, why=why):
+            kept = not isinstance(why, NotServed)
+            text = message if kept else f"{message}, or correct spec.objectRef"
+            return Refusal(reason, text, object=name)
         case RoutePresent():
             return None
         case _:

@@ -23,10 +23,11 @@ OWNER_PREFIX = "trafficrouting/"
 
 
 class MemberSeen(Value, frozen=True):
-    """A Rollout that has joined, and the pods of its release."""
+    """A Rollout that has joined, the pods of its release, and all pods of its workload itself."""
 
     rollout: Rollout
     new_pods: tuple[Pod, ...] = ()
+    pods: tuple[Pod, ...] = ()
 
 
 class TrafficRoutingSeen(Value, frozen=True):

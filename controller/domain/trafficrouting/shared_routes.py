@@ -7,6 +7,7 @@ no route leads to a Service without new pods for longer than the grace period.
 from datetime import datetime
 
 from controller.api.rollout import MoonshiftStatus
+from controller.api.workloads import Pod
 from controller.domain import shared_route_sides
 from controller.domain.observation import RoutePresent
 from controller.domain.shared_route_sides import (
@@ -38,6 +39,12 @@ def _selected_by(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
         for endpoint in part.endpoints or ()
         if endpoint.target_ref is not None
     )
+
+
+def services_behind(seen: TrafficRoutingSeen, pods: tuple[Pod, ...]) -> tuple[str, ...]:
+    """Services that select any of these pods, ready or not."""
+    uids = {pod.metadata.uid for pod in pods}
+    return tuple(service for service in _services(seen) if _selected_by(seen, service) & uids)
 
 
 def leads_to_new(seen: TrafficRoutingSeen, service: str) -> bool:

@@ -38,9 +38,12 @@ def next_status(
     problem: Refusal | None,
     *,
     settled: bool,
+    admits: bool,
     now: datetime,
 ) -> TrafficRoutingStatus:
-    """The status after this pass. Members stay as they were until the routes are moved (`settled`)."""
+    """The status after this pass. Members stay as they were until the routes are moved (`settled`); new ones are added
+    without a route before that (`admits`).
+    """
     phase = _phase(seen)
     message = problem.message if problem is not None else f"TrafficRouting is {phase}"
     status = structs.replace(
@@ -48,8 +51,12 @@ def next_status(
         observed_generation=seen.routing.metadata.generation,
         phase=phase,
         message=message,
-        members=_members(seen, open_routes, now) if settled else seen.routing.status.members,
+        members=seen.routing.status.members,
     )
+    if settled:
+        status = structs.replace(status, members=_members(seen, open_routes, now))
+    elif admits:
+        status = structs.replace(status, members=_with_newcomers(seen, now))
     return with_condition(status, problem, now)
 
 
@@ -69,6 +76,15 @@ def _members(
         since = old.since if old is not None and old.routed == routed else now
         members.append(Member(rollout=name, routed=routed, since=since))
     return tuple(members)
+
+
+def _with_newcomers(seen: TrafficRoutingSeen, now: datetime) -> tuple[Member, ...]:
+    """The members so far, and those that joined meanwhile."""
+    before = seen.routing.status.members
+    known = {member.rollout for member in before}
+    names = {member.rollout.metadata.name for member in seen.members} - known
+    added = (Member(rollout=name, routed=False, since=now) for name in names)
+    return tuple(sorted((*before, *added), key=lambda member: member.rollout))
 
 
 def _is_waited_for(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> bool:

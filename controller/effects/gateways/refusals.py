@@ -146,7 +146,7 @@ def not_found(subject: str) -> Refusal:
     """The object does not exist."""
     return Refusal(
         reasons.GATEWAY_OBJECT_NOT_FOUND,
-        f"{subject} does not exist: create it, or correct the reference",
+        f"{subject} does not exist: create it",
         object=subject,
     )
 
@@ -155,8 +155,7 @@ def kind_not_served(reference: Reference, subject: str) -> Refusal:
     """The cluster does not know the kind."""
     return Refusal(
         availability.NotServed.reason,
-        f"{subject}: the cluster does not serve {reference.kind} in {reference.api_version}; install its CRD, or "
-        "correct apiVersion and kind of the reference",
+        f"{subject}: the cluster does not serve {reference.kind} in {reference.api_version}: install its CRD",
         object=subject,
         retry_after=UNWATCHED,
     )

@@ -12,7 +12,6 @@ from controller.api.meta import Condition
 from controller.api.rollout import Phase, Rollout, StepState
 from controller.domain.conditions import find_condition
 from controller.domain.observation import Observation
-from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -20,6 +19,7 @@ from controller.domain.rollout.release_context import (
     canary_status,
     moonshift_status,
 )
+from controller.domain.traffic.drift.policy import DRIFTED
 from controller.telemetry.state.gauge import Sample, StateGauge, bounded
 from controller.telemetry.state.population import Owner, Pods, Population, workload_of
 from controller.telemetry.state.stalls import stall_of

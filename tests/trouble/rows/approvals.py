@@ -13,7 +13,7 @@ from tests.trouble.scene import Scene
 from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import APPROVE, UNDO, theirs
 
-ROUTE_GONE = "VirtualService <namespace>/shop does not exist: create it, or correct the reference"
+ROUTE_GONE = "VirtualService <namespace>/shop does not exist: create it again, or go back (kubectl moonshift undo)"
 RESET = f"an approval was reset: the release is stalled by GatewayObjectNotFound: {ROUTE_GONE}"
 DEADLINE = 25
 """Seconds; longer than a step or the end of a release on a busy machine."""

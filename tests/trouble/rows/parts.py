@@ -14,7 +14,7 @@ from tests.trouble import forms
 from tests.trouble.forms import BLUE_GREEN, CANARY, DAEMON, KRUISE, PACED, STATEFUL
 from tests.trouble.scene import Scene
 from tests.trouble.table import Message, Row, Trouble
-from tests.trouble.why import UNDO, ours, theirs
+from tests.trouble.why import UNDO, ours
 
 SAME = "this part is the same for every kind of workload"
 OTHERS = (CANARY, BLUE_GREEN, STATEFUL, DAEMON, *KRUISE)
@@ -182,7 +182,6 @@ TROUBLES = (
                 ("add the script, or name another gateway object",),
                 why=(
                     SCRIPTS,
-                    theirs("edit rollout shop", "or name another gateway object in the Rollout"),
                     UNDO,
                 ),
                 played=(PACED,),

@@ -24,7 +24,7 @@ from tests.trouble.forms import (
 )
 from tests.trouble.scene import Scene
 from tests.trouble.table import Message, Row, Trouble
-from tests.trouble.why import APPROVE, theirs
+from tests.trouble.why import APPROVE, UNDO, theirs
 
 LEFT_ALONE = (
     "it cannot lead to one revision only, and is left as it is. Name a Service that selects the workload's pods in "
@@ -243,12 +243,13 @@ TROUBLES = (
                 (
                     Message(
                         "Stalled GatewayObjectNotFound",
-                        "VirtualService <namespace>/shop does not exist: create it, or correct the reference",
+                        "VirtualService <namespace>/shop does not exist: create it again, or go back "
+                        "(kubectl moonshift undo)",
                     ),
                 ),
                 ("apply the gateway object again",),
                 killed=(CANARY, CLONES_DOUBLED),
-                why=(theirs("apply -f FILE", "FILE: the manifest of VirtualService shop"),),
+                why=(theirs("apply -f FILE", "FILE: the manifest of VirtualService shop"), UNDO),
                 played=FORMS,
                 often=(CANARY,),
             ),
@@ -287,11 +288,11 @@ TROUBLES = (
                 (
                     Message(
                         "Stalled ServiceNotFound",
-                        "Service <namespace>/shop does not exist: create it, or correct <field>",
+                        "Service <namespace>/shop does not exist: create it again, or go back <command>",
                     ),
                 ),
                 ("apply the Service again",),
-                why=(theirs("apply -f FILE", "FILE: the manifest of Service shop"),),
+                why=(theirs("apply -f FILE", "FILE: the manifest of Service shop"), UNDO),
                 played=FORMS,
                 killed=(DAEMON,),
                 often=(PACED,),

@@ -143,6 +143,40 @@ def test_a_script_is_stored_in_the_place_where_the_lookup_finds_it(there: str, f
     assert (key in found[0]) is bool(there)
 
 
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("ServiceNotFound", "Service shop/web does not exist"),
+        ("GatewayObjectNotFound", "VirtualService shop/web does not exist"),
+        ("TrafficRoutingNotFound", "TrafficRouting shop/lane does not exist"),
+        ("KindNotServed", "Lane (lanes.example.dev/v1) is not served by this cluster"),
+        ("ServiceWithoutSelector", "Service shop/web has no selector"),
+        ("ScriptNotFound", "Lane shop/web: no script in key k of ConfigMap c"),
+        ("ServiceAccountForbidden", "Lane shop/web: nothing is written"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("state", "edits"),
+    [
+        pytest.param("Initializing", True, id="before-the-first-move"),
+        pytest.param("InRolling", False, id="in-the-middle"),
+        pytest.param("Cancelling", False, id="going-back"),
+    ],
+)
+def test_another_object_is_offered_only_while_admission_accepts_it(
+    reason: str, message: str, state: str, edits: bool
+) -> None:
+    view = stalled(reason, message)
+    progress = ConditionView("Progressing", "True", state, "")
+    found = typed(structs.replace(view, conditions=(*view.conditions, progress)))
+    assert any("edit rollout" in line for line in found) is edits
+    assert len(set(found)) == len(found)
+    if state == "InRolling":
+        assert any("undo web" in line for line in found)
+    if state == "Cancelling":
+        assert not any("undo web" in line for line in found)
+
+
 def test_the_right_of_an_account_is_granted_by_the_commands_of_the_message() -> None:
     role = "router-lanes-patch"
     first = f"kubectl create role {role} -n shop --verb=patch --resource=lanes.a.io"

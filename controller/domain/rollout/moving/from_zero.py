@@ -166,7 +166,17 @@ def _stable_in_addition(
     if context.replicas == 1 and not surge:
         return (*_emptied(context, stable), *_deletions(context, stable))
     half = max(1, context.replicas // 2)
-    added = ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, half)
+    marked = (
+        context.replicas > 1
+        and {names.DESIRED_REPLICAS, names.MAX_REPLICAS} <= stable.metadata.annotations.keys()
+    )
+    added = ScaleReplicaSet(
+        stable.metadata.key,
+        stable.metadata.uid,
+        half,
+        # With the marks of the size at which it was emptied, it would be scaled in proportion to that size.
+        sized_for=(context.replicas, context.replicas + surge) if marked else None,
+    )
     room = context.replicas + surge - sum(rs.spec.replicas for rs in others)
     if room >= half or max(rs.spec.replicas for rs in others) > half:
         return (added,)

@@ -9,6 +9,7 @@ one before. An object that was replaced as a whole has lost it; then the Rollout
 """
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from controller.api.meta import Condition
 from controller.api.names import DRIFT
@@ -19,6 +20,10 @@ from controller.domain.observation import RoutePresent, RouteSeen
 from controller.domain.traffic.drift.object_state import editor_of
 from controller.domain.traffic.tree import decode_tree
 
+DRIFTED = "Drifted"
+"""Condition: True while the release is stopped because of a change, False with the reason once the change was
+reverted.
+"""
 ONE_SYNC = timedelta(seconds=5)
 """Objects that are replaced within this time were replaced by one command."""
 
@@ -102,6 +107,30 @@ def replaced_among(
     if until <= now:
         return Drift(put_back=text, reason=reasons.ROUTE_REPLACED_AGAIN)
     return Drift(held=_left(namespace, lost[0], f"{text}, {_AGAIN}"), wake_at=until)
+
+
+class Shown(NamedTuple):
+    """The content of the condition Drifted."""
+
+    value: str
+    reason: str
+    text: str
+
+
+def shown(drift: Drift, before: Condition | None, now: datetime) -> Shown | None:
+    """The condition after a reaction; None if it stays as it is. `before` is the condition so far."""
+    if drift.held is not None:
+        return Shown("True", reasons.ROUTE_HELD, drift.held.message)
+    if drift.put_back:
+        text = f"{drift.put_back}; it is put back"
+        if drift.reason not in ("", reasons.ROUTE_PUT_BACK):
+            # The time of a put-back of a replaced object has to be known: it is part of the words.
+            text = f"{text} ({now:%H:%M:%S} UTC)"
+        return Shown("False", drift.reason, text) if drift.reason else None
+    if before is not None and before.status == "True":
+        text = "the gateway objects have the release's content"
+        return Shown("False", reasons.ROUTES_AS_WRITTEN, text)
+    return None
 
 
 def _replacement_in_words(namespace: str, route: RouteSeen) -> str:

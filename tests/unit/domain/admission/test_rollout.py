@@ -13,6 +13,7 @@ from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import RolloutSpec, WorkloadRef
 from controller.api.validation.rules import Rules
 from controller.domain.admission.rollout import admit_rollout, workload_of
+from controller.domain.rollout.finalising import Goal
 from tests.unit.domain.admission.objects import rollout
 
 
@@ -121,6 +122,19 @@ def test_a_reference_is_frozen_once_a_release_can_move(
     reason: str, stalled: str, field: str, value: object
 ) -> None:
     old = stopped(reason, stalled=stalled)
+    correction = edited(old, "spec", "strategy", "canary", field, to=value)
+    assert "cannot change while the phase is Progressing" in (
+        admit_rollout(old, correction, ()).message
+    )
+
+
+@pytest.mark.parametrize(("field", "value"), CORRECTIONS)
+def test_a_reference_is_frozen_while_the_routes_of_an_abandoned_revision_are_restored(
+    field: str, value: object
+) -> None:
+    old = edited(
+        stopped("Initializing", stalled="True"), "status", "moonshift", to={"goal": Goal.CONTINUOUS}
+    )
     correction = edited(old, "spec", "strategy", "canary", field, to=value)
     assert "cannot change while the phase is Progressing" in (
         admit_rollout(old, correction, ()).message

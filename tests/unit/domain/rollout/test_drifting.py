@@ -12,9 +12,9 @@ from controller.domain import reasons
 from controller.domain.decision import Decision, EnsureRoutes
 from controller.domain.fights import RETRY_AFTER_FIGHT
 from controller.domain.observation import Observation, RoutePresent
-from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
+from controller.domain.traffic.drift.policy import DRIFTED
 from tests.unit.builders import (
     KEY,
     inner_of,

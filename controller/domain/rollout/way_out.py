@@ -1,0 +1,34 @@
+"""The remedies for an object that a release needs and that does not exist.
+
+Invariant: the words name only what admission accepts at that moment. A reference may be corrected until the first move
+(`domain/admission/rollout`); after it, the object has to be created again, or the release goes back, for which no
+object has to exist. Must not decide which objects are missing.
+"""
+
+from controller.api.rollout import RolloutStatus
+from controller.domain import reasons
+from controller.domain.availability import NotServed
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.status import condition
+
+MISSING = (
+    reasons.GATEWAY_OBJECT_NOT_FOUND,
+    reasons.SERVICE_NOT_FOUND,
+    NotServed.reason,
+)
+"""Reasons of problems about an object that does not exist."""
+
+
+def is_before_the_first_move(status: RolloutStatus) -> bool:
+    """The release was noticed, and its requirements have not been checked yet."""
+    found = condition(status, "Progressing")
+    return found is not None and found.reason == reasons.INITIALIZING
+
+
+def create_or(correction: str, status: RolloutStatus) -> str:
+    """The remedies for a missing object; `correction` is what an author may change before the first move."""
+    if is_before_the_first_move(status):
+        return f"create it, or correct {correction}"
+    if moonshift_status(status).returning:
+        return "create it again"
+    return "create it again, or go back (kubectl moonshift undo)"

@@ -1,0 +1,37 @@
+"""Before the first pod of a release that joins: run the scripts of its shared routes, and ask whether the API server
+accepts the answers.
+
+Why: as for a Rollout's own routes, a refusal would otherwise stop the release after its pods were created in vain. The
+TrafficRouting asks, because the plan and the rights are its own; the member waits until it is in `status.members`
+(`rollout/shared_routing`). Invariant: only the routes of Services behind which pods of the member are, so an object
+that the member does not need never stops it. Must not write.
+"""
+
+from msgspec import structs
+
+from controller.api.rollout import MoonshiftStatus
+from controller.domain.decision import RehearseRoutes
+from controller.domain.trafficrouting.plans import plan_of
+from controller.domain.trafficrouting.seen import MemberSeen, TrafficRoutingSeen
+from controller.domain.trafficrouting.shared_routes import services_behind
+
+
+def rehearsals(
+    seen: TrafficRoutingSeen, open_routes: tuple[str, ...]
+) -> tuple[RehearseRoutes, ...]:
+    """One rehearsal for each member that has joined since the last pass; routes that are open have passed it."""
+    known = {member.rollout for member in seen.routing.status.members}
+    found = []
+    for member in seen.members:
+        behind = services_behind(seen, member.pods)
+        closed = tuple(service for service in behind if service not in open_routes)
+        if closed and member.rollout.metadata.name not in known:
+            plan = plan_of(seen, closed)
+            release = f"{plan.release} {_release(member)}"
+            found.append(RehearseRoutes(structs.replace(plan, release=release)))
+    return tuple(found)
+
+
+def _release(member: MemberSeen) -> str:
+    ours = member.rollout.status.moonshift
+    return ours.release if isinstance(ours, MoonshiftStatus) else ""
