@@ -80,6 +80,8 @@ POD_TEMPLATE_HASH = "pod-template-hash"
 """Label of the Deployment controller on ReplicaSets and pods; a Service is pinned by it."""
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 """Annotation of the Deployment controller on ReplicaSets: the Deployment's size when it last sized them."""
+MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
+"""The same, with the surge of that time. The controller divides pods in proportion to it."""
 CONTROLLER_REVISION_HASH = "controller-revision-hash"
 """Label of StatefulSets and DaemonSets on their pods; a Service is pinned by it."""
 

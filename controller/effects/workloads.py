@@ -121,6 +121,10 @@ async def freeze_replica_set(writes: Writes, action: FreezeReplicaSet) -> Done:
 async def scale_replica_set(writes: Writes, action: ScaleReplicaSet) -> Done:
     """Scale an abandoned revision to zero, or the stable one up again."""
     operations = [object_is(action.uid), _set("replicas", action.replicas)]
+    operations += [
+        {"op": "add", "path": pointer("metadata", "annotations", name), "value": value}
+        for name, value in action.marks.items()
+    ]
     await writes.patch(REPLICA_SETS, action.replica_set, operations)
     return Done(wrote=True)
 

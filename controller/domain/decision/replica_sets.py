@@ -5,11 +5,15 @@ from controller.domain.decision.value import Value
 
 
 class ScaleReplicaSet(Value, frozen=True, tag=True):
-    """A ReplicaSet wants this number of pods; an abandoned one none."""
+    """A ReplicaSet wants this number of pods; an abandoned one none.
+
+    `marks` are the Deployment controller's annotations about the size: it writes them whenever it sizes a ReplicaSet.
+    """
 
     replica_set: Key
     uid: str
     replicas: int
+    marks: dict[str, str] = {}
 
 
 class DeleteReplicaSet(Value, frozen=True, tag=True):

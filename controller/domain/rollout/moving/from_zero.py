@@ -166,11 +166,25 @@ def _stable_in_addition(
     if context.replicas == 1 and not surge:
         return (*_emptied(context, stable), *_deletions(context, stable))
     half = max(1, context.replicas // 2)
-    added = ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, half)
+    added = ScaleReplicaSet(
+        stable.metadata.key, stable.metadata.uid, half, _marks(context, stable, surge)
+    )
     room = context.replicas + surge - sum(rs.spec.replicas for rs in others)
     if room >= half or max(rs.spec.replicas for rs in others) > half:
         return (added,)
     return (_least_ready_shrunk(context, others, half - room), added)
+
+
+def _marks(context: ReleaseContext, stable: ReplicaSet, surge: int) -> dict[str, str]:
+    """The marks of the present size.
+
+    With those of a former size the Deployment's controller would divide in proportion to that: the 20 pods that we add
+    at 40 replicas, marked as of one replica, became 800, and the ready new pod was removed for them.
+    """
+    if not stable.metadata.annotations:
+        return {}
+    size = context.replicas
+    return {names.DESIRED_REPLICAS: str(size), names.MAX_REPLICAS: str(size + surge)}
 
 
 def _least_ready_shrunk(
