@@ -161,6 +161,9 @@ def test_retry_lets_a_revision_and_its_gates_be_tried_again() -> None:
     obj = {"metadata": {}, "spec": {}, "status": {"moonshift": ours}}
     assert run("actions/discovery", obj)["retry"] == {"disabled": False}
     assert run("actions/retry", obj)["status"]["moonshift"] == {"step": 1}
+    ours["analyses"] = [{"verdict": "Inconclusive"}, {"step": 1, "verdict": "Passed"}]
+    left = run("actions/retry", obj)["status"]["moonshift"]["analyses"]
+    assert left == [{"step": 1, "verdict": "Passed"}]
 
 
 def test_pause_and_resume_are_written_into_the_spec() -> None:

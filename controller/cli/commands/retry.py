@@ -6,7 +6,7 @@ admission has let it in.
 
 import click
 
-from controller.api.analysis import Verdict
+from controller.api.analysis import AnalysisRun, Verdict
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
@@ -39,6 +39,23 @@ def retry(words: tuple[str, ...]) -> None:
     run(lambda session: _retry(session, name))
 
 
+def _forgotten_gates(runs: tuple[AnalysisRun, ...]) -> list[dict[str, object]]:
+    """Remove the gates that failed, the last one first; the others keep their measurements."""
+    operations: list[dict[str, object]] = []
+    for place in range(len(runs) - 1, -1, -1):
+        run = runs[place]
+        if run.verdict in (Verdict.FAILED, Verdict.INCONCLUSIVE):
+            path = f"{_ANALYSES}/{place}"
+            # The step of the background gate is 0, which is not stored.
+            if run.step:
+                operations.append({"op": "test", "path": f"{path}/step", "value": run.step})
+            operations += [
+                {"op": "test", "path": f"{path}/verdict", "value": run.verdict},
+                {"op": "remove", "path": path},
+            ]
+    return operations
+
+
 async def _retry(session: Session, name: str) -> None:
     rollout = await read_rollout(session, name)
     ours = moonshift_status(rollout.status)
@@ -48,8 +65,7 @@ async def _retry(session: Session, name: str) -> None:
             {"op": "test", "path": _FAILED, "value": ours.failed_template},
             {"op": "remove", "path": _FAILED},
         ]
-    if any(run.verdict in (Verdict.FAILED, Verdict.INCONCLUSIVE) for run in ours.analyses):
-        operations.append({"op": "remove", "path": _ANALYSES})
+    operations += _forgotten_gates(ours.analyses)
     if not operations:
         raise Failure(
             f"Rollout {rollout.metadata.key} has given no revision up, and no gate failed: nothing to try again"

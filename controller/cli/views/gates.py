@@ -6,14 +6,19 @@ itself; for metrics of templates only the measured values are known.
 
 from datetime import datetime
 
+from msgspec import structs
+
 from controller.api.analysis import Analysis, AnalysisRun, Bounds, Metric, MetricRun, Verdict
 from controller.api.rollout import Rollout
+from controller.cli.views.steps import under_way
 from controller.cli.views.view import GateMetricView, GateView
 from controller.domain.gates.judging import next_due
 from controller.domain.gates.measurement import shown
 from controller.domain.rollout.release_context import moonshift_status
 
 BACKGROUND = 0
+ENDED = "Ended"
+"""Shown for a gate without a verdict whose release is over: nothing measures it any more."""
 
 
 def gate_views(rollout: Rollout) -> tuple[GateView, ...]:
@@ -32,14 +37,25 @@ def waits_for_metrics(rollout: Rollout, step: int) -> str:
 
 def _gate(rollout: Rollout, run: AnalysisRun) -> GateView:
     known = {metric.name: metric for metric in _analysis(rollout, run.step).metrics}
-    over = run.verdict != Verdict.RUNNING
+    stopped = not under_way(rollout.status) or bool(moonshift_status(rollout.status).goal)
+    over = stopped or run.verdict != Verdict.RUNNING
     return GateView(
         step=run.step,
-        verdict=run.verdict,
+        verdict=_shown_verdict(run.verdict, stopped),
         message=run.message,
         since=run.started_at,
-        metrics=tuple(_metric(found, known.get(found.name), run, over) for found in run.metrics),
+        metrics=tuple(
+            structs.replace(
+                _metric(found, known.get(found.name), run, over),
+                verdict=_shown_verdict(found.verdict, stopped),
+            )
+            for found in run.metrics
+        ),
     )
+
+
+def _shown_verdict(verdict: str, stopped: bool) -> str:
+    return ENDED if stopped and verdict == Verdict.RUNNING else verdict
 
 
 def _analysis(rollout: Rollout, step: int) -> Analysis:

@@ -107,6 +107,24 @@ def _not_passed(
     return Continue(enter(status, StepState.STEP_PAUSED, context.now), notes)
 
 
+def measured_anew(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
+    """Back to the measurements of a step whose pause began, when its gate has no record any more.
+
+    A person removed the record (`moonshift retry`), or gave the step a gate during its pause. Without this rule the
+    step would continue as if its gate had passed.
+    """
+    ours = moonshift_status(status)
+    known = any(run.step == ours.step for run in ours.analyses)
+    if known or context.step(ours.step).analysis is None:
+        return None
+    visits = (
+        *ours.visits[:-1],
+        *(structs.replace(visit, analysis="") for visit in ours.visits[-1:]),
+    )
+    forgotten = with_moonshift_status(status, visits=visits)
+    return Continue(enter(forgotten, StepState.STEP_METRICS_ANALYSIS, context.now))
+
+
 def _note_of(run: AnalysisRun) -> Note:
     where = f"step({run.step})" if run.step != BACKGROUND else "in the background"
     return Note(_reason_of(run), f"{where}: {run.message}", Severity.WARNING)

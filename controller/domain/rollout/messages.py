@@ -14,8 +14,8 @@ UPGRADING = "upgrade workload to new version"
 ROUTING = "route traffic to the new version"
 NOT_HELD = (
     "the template was changed without a release, and the workload's own controller rolls it: admission was not asked "
-    "(the controller was away, or had not labelled the workload yet), or the workload had no replicas, the same "
-    "rollout-id, or a strategy that its owner carries out by hand"
+    "(the controller was away, or had not labelled the workload yet), or another Rollout was deleted during its "
+    "release, or the workload had no replicas, the same rollout-id, or a strategy that its owner carries out by hand"
 )
 CHANGED_AT_ZERO = (
     "the template was changed while the workload had no replicas: there was nothing to release in steps, and pods "

@@ -14,7 +14,7 @@ from controller.api.rollout import Approval, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout import messages
-from controller.domain.rollout.analysing import held_by_gate, holding_run, kept_runs
+from controller.domain.rollout.analysing import held_by_gate, holding_run, kept_runs, measured_anew
 from controller.domain.rollout.config_release import config_housekeeping
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -176,7 +176,10 @@ def a_person_is_waited_for(context: ReleaseContext, status: RolloutStatus) -> bo
 
 
 def decide_pause(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    """Wait at the end of a step, or go on."""
+    """Wait at the end of a step, or go on; measure first if the step's gate has no verdict."""
+    again = measured_anew(context, status)
+    if again is not None:
+        return again
     ours = moonshift_status(status)
     duration = context.step(ours.step).pause.duration
     held = held_by_gate(context, status)

@@ -31,11 +31,22 @@ async def test_a_retry_lets_go_of_the_revision_that_was_seen(tmp_path: Path) -> 
     assert "has given no revision up" in nothing.stderr
 
 
-async def test_a_retry_measures_a_gate_again_that_failed(tmp_path: Path) -> None:
+async def test_a_retry_forgets_the_gates_that_failed_and_no_other(tmp_path: Path) -> None:
     rollout = make_rollout()
-    rollout["status"]["moonshift"]["analyses"] = [{"step": 1, "verdict": "Failed"}]
+    rollout["status"]["moonshift"]["analyses"] = [
+        {"verdict": "Inconclusive"},
+        {"step": 2, "verdict": "Passed"},
+        {"step": 1, "verdict": "Failed"},
+    ]
     async with cluster(tmp_path, rollout) as api:
         result = await api.run("retry", "web")
     assert result.output == "rollout.rollouts.kruise.io/web: its metrics are measured again\n"
     ((_, _, operations),) = api.patches
-    assert operations == [{"op": "remove", "path": "/status/moonshift/analyses"}]
+    analyses = "/status/moonshift/analyses"
+    assert operations == [
+        {"op": "test", "path": f"{analyses}/2/step", "value": 1},
+        {"op": "test", "path": f"{analyses}/2/verdict", "value": "Failed"},
+        {"op": "remove", "path": f"{analyses}/2"},
+        {"op": "test", "path": f"{analyses}/0/verdict", "value": "Inconclusive"},
+        {"op": "remove", "path": f"{analyses}/0"},
+    ]

@@ -80,6 +80,17 @@ def test_a_gate_that_is_over_is_not_measured_again() -> None:
     )
 
 
+@pytest.mark.parametrize("over", [{"phase": "Healthy"}, {"phase": "Disabled"}])
+def test_a_gate_without_a_verdict_does_not_run_after_its_release(over: dict[str, str]) -> None:
+    status = {**over, "moonshift": {"step": 1, "analyses": [run(metrics=[ERRORS])]}}
+    (gate,) = gate_views(msgspec.convert({"status": status}, type(make_rollout())))
+    assert (gate.verdict, gate.metrics[0].verdict, gate.metrics[0].next_at) == (
+        "Ended",
+        "Ended",
+        None,
+    )
+
+
 def test_the_gate_in_the_background_comes_first() -> None:
     found = view(run(), run(step=0))
     assert [gate.step for gate in found.gates] == [0, 1]

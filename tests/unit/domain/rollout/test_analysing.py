@@ -409,3 +409,32 @@ def test_a_template_that_goes_during_a_release_stops_it_until_it_is_there_again(
     assert stalled(world).status == "False"
     approve(world)
     assert ours_of(world).step == 2
+
+
+def retry(world: World) -> None:
+    """Removes the records of gates, as `moonshift retry` does."""
+    rollout = world.cluster.rollouts[KEY]
+    forgotten = with_moonshift_status(rollout.status, analyses=())
+    world.cluster.rollouts.put(structs.replace(rollout, status=forgotten))
+    wait(world, 20)
+
+
+def test_a_gate_that_is_retried_is_measured_before_its_step_continues() -> None:
+    world = released(gated(), errors=(0.9,))
+    assert stalled(world).reason == reasons.ANALYSIS_FAILED
+    retry(world)
+    assert state(world) == (1, StepState.STEP_PAUSED)
+    assert stalled(world).reason == reasons.ANALYSIS_FAILED
+    world.passes.measures.series["errors"] = (0.001,)
+    retry(world)
+    assert state(world) == (2, StepState.STEP_PAUSED)
+    assert ours_of(world).visits[0].analysis == "Passed: 1 of 1 metrics passed"
+
+
+def test_a_gate_that_a_step_gets_during_its_pause_is_measured() -> None:
+    world = released(None, pause=Pause(), errors=(0.9,))
+    assert state(world) == (1, StepState.STEP_PAUSED)
+    first = Step(replicas="20%", traffic="20%", pause=Pause(), analysis=gated())
+    world.people.replan(KEY, (first, Step(replicas="50%", traffic="50%")))
+    wait(world, 20)
+    assert stalled(world).reason == reasons.ANALYSIS_FAILED

@@ -248,3 +248,24 @@ def test_an_admission_pause_that_is_lost_at_zero_is_put_back(
     assert sizes_of(world).get("v1", 0) == stable
     assert sizes_of(world)["v2"] == new
     assert ours_of(world).stable_revision == revision_of(world, "v1")
+
+
+def at_one_new_pod() -> World:
+    """A release at 20 % of a single pod, which is the new one."""
+    world = started("partition", watched=False)
+    world.people.edit(KEY, replicas=1)
+    world.rest()
+    assert sizes_of(world) == {"v2": 1}
+    return world
+
+
+def test_a_single_new_pod_serves_until_stable_pods_have_come() -> None:
+    world = at_one_new_pod()
+    ready = history(world, lambda: any(pod.ready_since is not None for pod in world.cluster.pods))
+    wanted: list[int] = []
+    world.watchers.append(lambda: wanted.append(sum(sizes_of(world).values())))
+    world.people.edit(KEY, replicas=40)
+    world.rest()
+    assert sizes_of(world) == {"v1": 32, "v2": 8}
+    assert ready == [True]
+    assert max(wanted) <= 60
