@@ -60,7 +60,7 @@ def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | 
     going = unstable_pods_to_delete(context, stable)
     one_is_left = counted.pods and counted.ready == context.replicas - 1 and len(going) == 1
     actions = (*(() if one_is_left else going), *_remembered(context, status))
-    if actions or not one_is_left and counted.ready < context.replicas:
+    if actions or (not one_is_left and counted.ready < context.replicas):
         return Stop(status, actions, wake_at=counted.next_at)
     return None
 
