@@ -7,6 +7,7 @@ the original would restore its own entries from it.
 """
 
 import base64
+import logging
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
@@ -23,6 +24,8 @@ from controller.api.names import (
 )
 from controller.certificates.identity import OVERLAP, Identity, passing
 from controller.errors import NotFound
+
+log = logging.getLogger(__name__)
 
 MUTATING, VALIDATING = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
 CRD = "CustomResourceDefinition"
@@ -184,7 +187,7 @@ class Publisher:
                 continue
             after = configured({"kind": kind, **obj}, wanted)
             if not same(after, {"kind": kind, **obj}):
-                await self._store.replace(kind, name, after)
+                await self._replace(kind, name, after)
         return tuple(missing)
 
     async def let_pass(self) -> None:
@@ -202,7 +205,12 @@ class Publisher:
                 "webhooks": [self._passing(one, user) for one in items(obj, "webhooks")],
             }
             if not same(after, obj):
-                await self._store.replace(kind, name, after)
+                await self._replace(kind, name, after)
+
+    async def _replace(self, kind: str, name: str, obj: JsonObject) -> None:
+        """The log shows how often: somebody else may write the same object again and again."""
+        await self._store.replace(kind, name, obj)
+        log.info("published", extra={"object": f"{kind} {name}"})
 
     def _passing(self, entry: object, user: str) -> object:
         ours = _path(child(entry, "clientConfig")) in self._served

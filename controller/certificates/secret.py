@@ -4,6 +4,7 @@ Invariant: the first writer wins and the others read; an update carries the reso
 original's keys are kept, and an authority of the original is used until it expires.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
@@ -25,6 +26,8 @@ OTHERS_CERT, OTHERS_BEFORE = "others-ca-cert.pem", "others-old-ca-cert.pem"
 OTHERS_CHANGED_AT = "others-changed-at"
 
 _ATTEMPTS = 5
+
+log = logging.getLogger(__name__)
 
 
 class SecretSnapshot(msgspec.Struct, frozen=True):
@@ -135,6 +138,10 @@ async def ensure_bundle(
                 await store.replace(name, data_of(following), present.resource_version)
         except (AlreadyExists, Conflict):
             continue
+        if lost is not None:
+            log.warning(
+                "the Secret of the certificates was lost or changed", extra={"secret": name}
+            )
         if lost is not None or step is not Step.ISSUE:
             # The configurations no longer have all trusted authorities.
             published = False

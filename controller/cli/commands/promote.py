@@ -140,6 +140,8 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
     if rollout is None:
         return Failure("the Rollout was deleted")
     status, key = rollout.status, rollout.metadata.key
+    if under_way(status) and moonshift_status(status).jump:
+        return None  # the jump was not read yet, and a stall is that of the former step
     if (problem := stalled(status)) and not may_go_on(status):
         return Failure(f"Rollout {key} is stalled: {problem}", ExitCode.STALLED)
     if at_zero(status):
@@ -149,7 +151,7 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
     if ended := _ended(rollout):
         return ended if isinstance(ended, Failure) else False
     if current_step(status) != last:
-        return None  # the jump was not read yet
+        return None
     match current_state(status):
         case StepState.STEP_PAUSED:
             return not goes_on_by_itself(rollout, last)

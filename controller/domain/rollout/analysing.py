@@ -108,13 +108,13 @@ def _not_passed(
 
 
 def measured_anew(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
-    """Back to the measurements of a step whose pause began, when its gate has no record any more.
+    """Back to the measurements of a step whose pause began, when its gate has no verdict.
 
     A person removed the record (`moonshift retry`), or gave the step a gate during its pause. Without this rule the
     step would continue as if its gate had passed.
     """
     ours = moonshift_status(status)
-    known = any(run.step == ours.step for run in ours.analyses)
+    known = any(run.step == ours.step and run.verdict != Verdict.RUNNING for run in ours.analyses)
     if known or context.step(ours.step).analysis is None:
         return None
     visits = (

@@ -1,5 +1,9 @@
 """The authority is published in every configuration of ours, and in no entry that is not ours."""
 
+import logging
+
+import pytest
+
 from controller.api.jsontree import child, items
 from controller.api.names import MUTATING_CONFIGURATION, VALIDATING_CONFIGURATION
 from controller.certificates.publish import (
@@ -46,6 +50,21 @@ async def test_the_authority_is_published_once_everywhere() -> None:
     }
     assert child(mutating, "metadata", "annotations") == {"theirs": "x"}
     assert child(entries[0])["failurePolicy"] == "Fail"
+
+
+async def test_each_object_that_is_published_again_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "controller.certificates")
+    store = Configurations()
+    publisher = Publisher(store, Address(namespace="ms"), SERVED, US)
+    await publisher.publish(b"ca", START)
+    caplog.clear()
+    at = (MUTATING, MUTATING_CONFIGURATION)
+    store.kept[at] = configuration(*at, next(iter(SERVED)))
+    await publisher.publish(b"ca", START)
+    (told,) = caplog.records
+    assert (told.message, told.__dict__["object"]) == ("published", " ".join(at))
 
 
 async def test_an_old_replica_leaves_webhook_entries_it_does_not_know_alone() -> None:

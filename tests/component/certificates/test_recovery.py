@@ -88,6 +88,17 @@ async def test_the_second_replica_finds_the_secret_that_the_first_created_again(
     assert secrets.writes == writes
 
 
+async def test_a_lost_secret_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    secrets = Secrets()
+    remembered = await ensure_bundle(secrets, "s", NAMES, True, START)
+    assert not caplog.records
+    del secrets.kept["s"]
+    for _ in range(2):
+        await ensure_bundle(secrets, "s", NAMES, True, START, remembered)
+    (told,) = caplog.records
+    assert told.message == "the Secret of the certificates was lost or changed"
+
+
 def ending(left: timedelta) -> Bundle:
     """A bundle whose authority ends after that time."""
     authority = new_authority(START + left - AUTHORITY_LIFETIME)

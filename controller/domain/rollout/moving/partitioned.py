@@ -100,6 +100,10 @@ class PartitionedSet(Sets):
             case _:
                 return nodes_from_zero.bring_stable_back(context, status)
 
+    def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """The last new pod of a StatefulSet; pods of the other kinds are replaced before."""
+        return sets_from_zero.send_new_away(context, status)
+
     def owners_fields(self, context: ReleaseContext) -> tuple[FieldOfSpec, ...]:
         """A CloneSet without replicas may create pods again."""
         return clones_from_zero.opened(context)

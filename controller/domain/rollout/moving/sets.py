@@ -106,7 +106,7 @@ class Sets:
         return False
 
     def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Nothing to do: `bring_stable_back` replaces new pods by stable ones."""
+        """Nothing to do: `bring_stable_back` replaces new pods by stable ones. A StatefulSet keeps one for this."""
         return None
 
     def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:

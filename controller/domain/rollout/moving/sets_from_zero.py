@@ -46,18 +46,31 @@ def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Hold the set by the partition again; wait until every pod has the stable revision and is ready."""
+    """Hold the set by the partition again; wait until every pod has the stable revision and is ready.
+
+    The last ready new pod stays until the routes have left it (`send_new_away`), unless it is the only pod.
+    """
     if not _can_return(context, status):
         return None
     holding = set_strategy(context, moving_no_pod(context.workload.kind, owners_strategy(context)))
     if holding or not context.observed:
         return Stop(status, holding)
     stable = moonshift_status(status).stable_revision
-    actions = (*unstable_pods_to_delete(context, stable), *_remembered(context, status))
     counted = context.ready(context.pods_of(stable))
-    if actions or counted.ready < context.replicas:
+    going = unstable_pods_to_delete(context, stable)
+    one_is_left = counted.pods and counted.ready == context.replicas - 1 and len(going) == 1
+    actions = (*(() if one_is_left else going), *_remembered(context, status))
+    if actions or (not one_is_left and counted.ready < context.replicas):
         return Stop(status, actions, wake_at=counted.next_at)
     return None
+
+
+def send_new_away(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Delete the last new pod; `bring_stable_back` waits for the stable pod in its place."""
+    if not _can_return(context, status):
+        return None
+    going = unstable_pods_to_delete(context, moonshift_status(status).stable_revision)
+    return Stop(status, going) if going else None
 
 
 def _can_return(context: ReleaseContext, status: RolloutStatus) -> bool:

@@ -1,10 +1,12 @@
 """The progress of `promote --full`."""
 
 import pytest
+from msgspec import structs
 
 from controller.api.rollout import Rollout
 from controller.cli.commands.promote import at_the_end
 from controller.cli.failures import ExitCode, Failure
+from controller.domain.rollout.status import with_moonshift_status
 from tests.unit.cli.builders import make_rollout
 
 HALF = [{"replicas": "20%"}, {"replicas": "50%"}]
@@ -33,6 +35,13 @@ def test_a_full_promotion_waits_until_the_last_step_is_done(
 ) -> None:
     found = at_the_end(rollout, 3)
     assert found is answer
+
+
+def test_the_stall_of_the_step_that_a_jump_leaves_does_not_end_the_promotion() -> None:
+    held = [{"type": "Stalled", "status": "True", "reason": "AnalysisFailed"}]
+    rollout = make_rollout(step=1, conditions=held)
+    left = with_moonshift_status(rollout.status, jump=3)
+    assert at_the_end(structs.replace(rollout, status=left), 3) is None
 
 
 def test_a_last_step_that_waits_for_somebody_is_let_go_on() -> None:

@@ -438,3 +438,16 @@ def test_a_gate_that_a_step_gets_during_its_pause_is_measured() -> None:
     world.people.replan(KEY, (first, Step(replicas="50%", traffic="50%")))
     wait(world, 20)
     assert stalled(world).reason == reasons.ANALYSIS_FAILED
+
+
+def test_a_gate_that_is_taken_away_while_it_measures_and_comes_back_is_measured() -> None:
+    world = released(gated(structs.replace(ERRORS, count=100)), pause=Pause(), errors=(0.001,))
+    assert state(world) == (1, StepState.STEP_METRICS_ANALYSIS)
+    second = Step(replicas="50%", traffic="50%")
+    first = Step(replicas="20%", traffic="20%", pause=Pause())
+    world.people.replan(KEY, (first, second))
+    wait(world, 20)
+    assert state(world) == (1, StepState.STEP_PAUSED)
+    world.people.replan(KEY, (structs.replace(first, analysis=gated()), second))
+    wait(world, 20)
+    assert run_of(world).verdict == Verdict.PASSED

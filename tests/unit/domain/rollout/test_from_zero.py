@@ -269,3 +269,13 @@ def test_a_single_new_pod_serves_until_stable_pods_have_come() -> None:
     assert sizes_of(world) == {"v1": 32, "v2": 8}
     assert ready == [True]
     assert max(wanted) <= 60
+
+
+def test_a_stable_replica_set_without_annotations_comes_back_too() -> None:
+    world = at_one_new_pod()
+    (stable,) = [rs for rs in world.cluster.replica_sets if not rs.active]
+    bare = structs.replace(stable.metadata, annotations={})
+    world.cluster.replica_sets.put(structs.replace(stable, metadata=bare))
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert sizes_of(world) == {"v1": 8, "v2": 2}

@@ -13,8 +13,9 @@ from tests.unit.builders import (
     status_of,
     strategy_of,
     versions_of,
+    weight_of,
 )
-from tests.unit.domain.rollout.scenes import approve
+from tests.unit.domain.rollout.scenes import approve, history
 from tests.unit.worlds import World
 
 LIKE_IT = pytest.mark.parametrize(
@@ -154,3 +155,16 @@ def test_a_stable_revision_that_is_gone_is_not_waited_for() -> None:
     world.rest()
     back(world)
     assert versions_of(world) == {"v2": 5}
+
+
+def test_the_last_new_pod_goes_after_the_routes_have_left_it() -> None:
+    world = at_second_step()
+    world.people.edit_set(KEY, replicas=0)
+    away(world)
+    world.people.edit_set(KEY, replicas=5)
+    away(world)
+    assert (versions_of(world), weight_of(world)) == ({"v2": 5}, 40)
+    unserved = history(world, lambda: bool(weight_of(world)) and not _ready_new(world))
+    world.rest()
+    assert versions_of(world) == {"v1": 4, "v2": 1}
+    assert unserved == [False]
