@@ -31,6 +31,7 @@ from controller.domain.admission.verdict import Unchanged, Verdict, amended
 from controller.domain.admission.workload import (
     effective,
     ending,
+    kept_record,
     may_leave,
     release_identity,
     template_changed,
@@ -67,7 +68,7 @@ def admit_set(
         return Unchanged() if record is None else amended(new, _without_release(old, new, record))
     if rollout is None:
         return Unchanged()
-    marked = with_marks_of(old, new)
+    marked, record = with_marks_of(old, new), record or _lost_record(old, rollout)
     if record is None:
         begun = effective(old, new) or _asked_by_mark(old, new)
         return amended(new, _begun(old, marked, rollout, kind) if begun else marked)
@@ -78,6 +79,12 @@ def admit_set(
         renewed = msgspec.structs.replace(record, release=release_identity(old, marked))
         return amended(new, admission_paused_set(marked, renewed, kind, beside=is_frozen(old)))
     return amended(new, _protected(old, marked, record, kind))
+
+
+def _lost_record(old: JsonObject, rollout: Rollout) -> OwnersRecord | None:
+    """The record in the status, for a set that has lost its own and has another strategy than its owner's."""
+    kept = kept_record(old, rollout)
+    return None if kept is None or same(strategy_of(old), kept.written_strategy) else kept
 
 
 def strategy_of(obj: JsonObject) -> JsonObject:

@@ -1,0 +1,78 @@
+"""A held workload has lost its owner's record, and its template changes before the controller has seen that.
+
+Why: admission took the values of the hold for the owner's own, and the release ended with them: `maxUnavailable: 20%`
+instead of the owner's 25 %, or a workload that stayed paused.
+"""
+
+from typing import TypeVar
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from controller.api import names
+from controller.api.podsets import PodSet
+from controller.api.rollout import Phase, StepState
+from controller.api.workloads import Deployment
+from tests.unit.builders import (
+    KEY,
+    make_deployment,
+    make_set_world,
+    release_set,
+    set_of,
+    status_of,
+    template,
+    versions_of,
+    wait,
+    workload_of,
+)
+from tests.unit.domain.rollout.scenes import BOTH, approve, in_state
+
+Held = TypeVar("Held", Deployment, PodSet)
+
+
+def without_the_record(held: Held) -> Held:
+    """The workload without the annotation that keeps its owner's values."""
+    kept = {k: v for k, v in held.metadata.annotations.items() if k != names.ORIGINAL_STRATEGY}
+    return structs.replace(held, metadata=structs.replace(held.metadata, annotations=kept))
+
+
+@BOTH
+@pytest.mark.parametrize("state", [StepState.STEP_UPGRADE, StepState.STEP_PAUSED])
+def test_the_owner_gets_its_own_values_after_a_rollback(state: StepState, style: str) -> None:
+    own = make_deployment().spec.strategy
+    world = in_state(state, style)
+    world.cluster.deployments.put(without_the_record(workload_of(world)))
+    world.people.edit(KEY, template=template("v1"))
+    world.rest()
+    wait(world, 60)
+    assert status_of(world).phase == Phase.HEALTHY
+    spec = workload_of(world).spec
+    assert not spec.paused
+    assert spec.min_ready_seconds == 0
+    assert spec.strategy == own
+
+
+def strategy_at_the_end(which: str, version: str, *, lost: bool) -> object:
+    """Another template comes in the middle of a release; the strategy when that is over."""
+    world = make_set_world(which)
+    release_set(world)
+    world.rest()
+    if lost:
+        world.cluster.pod_sets.put(without_the_record(set_of(world)))
+    release_set(world, version)
+    world.rest()
+    for _ in range(4):
+        approve(world)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert set(versions_of(world)) == {version}
+    return msgspec.json.decode(bytes(set_of(world).spec.update_strategy))
+
+
+@pytest.mark.parametrize("which", ["StatefulSet", "CloneSet", "DaemonSet", "Advanced DaemonSet"])
+@pytest.mark.parametrize("version", ["v1", "v3"])
+def test_the_owner_of_a_set_gets_its_own_strategy_after_another_template(
+    which: str, version: str
+) -> None:
+    own = strategy_at_the_end(which, version, lost=False)
+    assert strategy_at_the_end(which, version, lost=True) == own
