@@ -76,3 +76,47 @@ def test_the_owner_of_a_set_gets_its_own_strategy_after_another_template(
 ) -> None:
     own = strategy_at_the_end(which, version, lost=False)
     assert strategy_at_the_end(which, version, lost=True) == own
+
+
+@BOTH
+@pytest.mark.parametrize("passes", [0, 4, 8])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_rollback_ends_with_the_owners_values_if_the_record_is_lost_on_the_way(
+    passes: int, labelled: bool, style: str
+) -> None:
+    """The workload stayed paused, with the mark of a release: `PausedByOwner`, though nobody had paused it."""
+    own = make_deployment().spec.strategy
+    world = in_state(StepState.STEP_PAUSED, style)
+    world.people.edit(KEY, template=template("v1"))
+    for _ in range(passes):
+        world.advance()
+    found = without_the_record(workload_of(world))
+    if not labelled:
+        labels = {k: v for k, v in found.metadata.labels.items() if k != names.WORKLOAD_TYPE}
+        found = structs.replace(found, metadata=structs.replace(found.metadata, labels=labels))
+    world.cluster.deployments.put(found)
+    world.rest()
+    wait(world, 60)
+    assert status_of(world).phase == Phase.HEALTHY
+    spec = workload_of(world).spec
+    assert (spec.paused, spec.min_ready_seconds, spec.strategy) == (False, 0, own)
+    assert names.IN_PROGRESSING not in workload_of(world).metadata.annotations
+
+
+@pytest.mark.parametrize("which", ["StatefulSet", "CloneSet", "DaemonSet", "Advanced DaemonSet"])
+@pytest.mark.parametrize("passes", [0, 2, 4, 6])
+def test_a_rollback_of_a_set_ends_with_its_owners_strategy_if_the_record_is_lost_on_the_way(
+    which: str, passes: int
+) -> None:
+    own = strategy_at_the_end(which, "v1", lost=False)
+    world = make_set_world(which)
+    release_set(world)
+    world.rest()
+    release_set(world, "v1")
+    for _ in range(passes):
+        world.advance()
+    world.cluster.pod_sets.put(without_the_record(set_of(world)))
+    world.rest()
+    wait(world, 60)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert msgspec.json.decode(bytes(set_of(world).spec.update_strategy)) == own
