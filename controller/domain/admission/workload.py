@@ -314,8 +314,10 @@ def _changed_in_release(change: _Change, record: OwnersRecord) -> JsonObject | R
         # others at once, paused or not, and the traffic with them.
         return _admission_paused(with_freeze(new), renewed)
     if ending(change.rollout):
-        # The release is ending; a new change follows it under the owner's own values.
-        return _protected(change, record)
+        # The release is ending; a new change follows it under the owner's own values. Until then the limits of the step
+        # would let the Deployment's controller take the last stable pods, to which the routes still lead.
+        held = _protected(change, record)
+        return _admission_paused(held, record) if is_frozen(change.old) else held
     refused = _side_by_side_refused(change.new)
     if refused is not None:
         return refused
