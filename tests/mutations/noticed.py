@@ -233,7 +233,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "the share of abandoned pods is room for new ones",
     ),
     "test_serving_pods_are_removed_only_after_stable_pods_are_ready": (
-        "ReplicaSets that returned from zero are emptied before stable pods exist",
+        "ReplicaSets that returned from zero are emptied before stable pods are ready",
     ),
     "test_the_routes_stay_with_the_new_pods_while_the_cloneset_counts_old_ones": (
         "a doubled CloneSet is over while old pods are there",

@@ -122,9 +122,9 @@ OF_PODS: tuple[Mutation, ...] = (
     *of(
         "rollout.moving.from_zero",
         (
-            "ReplicaSets that returned from zero are emptied before stable pods exist",
-            "        return others_run and (returning or not stable.active)\n",
-            "        return others_run and not stable.active\n",
+            "ReplicaSets that returned from zero are emptied before stable pods are ready",
+            "        if counted.ready < counted.pods or not counted.pods:\n",
+            "        if not counted.pods:\n",
             ABANDONED,
         ),
     ),

@@ -31,6 +31,7 @@ from controller.domain.admission.verdict import Unchanged, Verdict, amended
 from controller.domain.admission.workload import (
     effective,
     ending,
+    kept_record,
     may_leave,
     release_identity,
     template_changed,
@@ -67,17 +68,25 @@ def admit_set(
         return Unchanged() if record is None else amended(new, _without_release(old, new, record))
     if rollout is None:
         return Unchanged()
-    marked = with_marks_of(old, new)
+    marked, record = with_marks_of(old, new), record or _lost_record(old, rollout)
     if record is None:
         begun = effective(old, new) or _asked_by_mark(old, new)
         return amended(new, _begun(old, marked, rollout, kind) if begun else marked)
     record = updated_record(record, old, marked)
     if kind is WorkloadKind.CLONE_SET:
         record, marked = with_scale_limit_of(record, old, marked), _still_closed(old, marked)
-    if template_changed(old, marked) and not ending(rollout):
-        renewed = msgspec.structs.replace(record, release=release_identity(old, marked))
-        return amended(new, admission_paused_set(marked, renewed, kind, beside=is_frozen(old)))
-    return amended(new, _protected(old, marked, record, kind))
+    if not template_changed(old, marked):
+        return amended(new, _protected(old, marked, record, kind))
+    if ending(rollout):
+        return amended(new, _held_to_the_end(old, marked, record, kind))
+    renewed = msgspec.structs.replace(record, release=release_identity(old, marked))
+    return amended(new, admission_paused_set(marked, renewed, kind, beside=is_frozen(old)))
+
+
+def _lost_record(old: JsonObject, rollout: Rollout) -> OwnersRecord | None:
+    """The record in the status, for a set that has lost its own and has another strategy than its owner's."""
+    kept = kept_record(old, rollout)
+    return None if kept is None or same(strategy_of(old), kept.written_strategy) else kept
 
 
 def strategy_of(obj: JsonObject) -> JsonObject:
@@ -208,6 +217,20 @@ def _protected(
     else:
         kept = partitioned(kind, own, partition_of(kind, live))
     return with_record(changed(new, _STRATEGY, kept), record)
+
+
+def _held_to_the_end(
+    old: JsonObject, new: JsonObject, record: OwnersRecord, kind: WorkloadKind
+) -> JsonObject:
+    """Another template while a release ends: its pods wait until the owner's strategy is restored.
+
+    The step's partition would let the set replace pods at once, perhaps the last stable ones, to which the routes still
+    lead.
+    """
+    held = _protected(old, new, record, kind)
+    if is_frozen(old):
+        return held
+    return changed(held, _STRATEGY, moving_no_pod(kind, strategy_of(held)))
 
 
 def _without_release(old: JsonObject, new: JsonObject, record: OwnersRecord) -> JsonObject:

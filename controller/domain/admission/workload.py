@@ -48,7 +48,7 @@ from controller.domain.admission.availability_freeze import (
     without_freeze,
 )
 from controller.domain.admission.verdict import Refused, Unchanged, Verdict, amended
-from controller.domain.pods.marks import OwnersRecord
+from controller.domain.pods.marks import OwnersRecord, read_record
 
 
 def governing(workload: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | None:
@@ -114,7 +114,7 @@ def admit_deployment(
     if rollout is None:
         return Unchanged()
     change = _Change(old, with_marks_of(old, new), rollout, tuple(replica_sets))
-    record = record_of(old)
+    record = record_of(old) or (kept_record(old, rollout) if is_frozen(old) else None)
     if record is None:
         result = _begun(change)
     elif template_changed(old, new):
@@ -122,6 +122,16 @@ def admit_deployment(
     else:
         result = _protected(change, updated_record(record, old, new))
     return result if isinstance(result, Refused) else amended(new, result)
+
+
+def kept_record(old: JsonObject, rollout: Rollout) -> OwnersRecord | None:
+    """The owner's own values as the status keeps them, for a held workload that has lost its record: the values that it
+    has now are those of the hold.
+    """
+    kept = rollout.status.moonshift
+    if kept is msgspec.UNSET or IN_PROGRESSING not in child(old, "metadata", "annotations"):
+        return None
+    return read_record(kept.owners_record)
 
 
 def may_leave(old: JsonObject, new: JsonObject, rollout: Rollout | None) -> bool:
@@ -304,8 +314,10 @@ def _changed_in_release(change: _Change, record: OwnersRecord) -> JsonObject | R
         # others at once, paused or not, and the traffic with them.
         return _admission_paused(with_freeze(new), renewed)
     if ending(change.rollout):
-        # The release is ending; a new change follows it under the owner's own values.
-        return _protected(change, record)
+        # The release is ending; a new change follows it under the owner's own values. Until then the limits of the step
+        # would let the Deployment's controller take the last stable pods, to which the routes still lead.
+        held = _protected(change, record)
+        return _admission_paused(held, record) if is_frozen(change.old) else held
     refused = _side_by_side_refused(change.new)
     if refused is not None:
         return refused

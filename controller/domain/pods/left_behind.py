@@ -11,6 +11,7 @@ import msgspec
 from controller.api.jsontree import JsonObject, child, number, text
 from controller.api.meta import ObjectMeta
 from controller.api.names import (
+    ADMISSION_PAUSE,
     FREEZE_MIN_READY_SECONDS,
     FREEZE_PROGRESS_DEADLINE_SECONDS,
     LAST_APPLIED,
@@ -51,9 +52,10 @@ def values_are_known(workload: WorkloadSeen) -> bool:
 def _of_deployment(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
     found, known = workload.deployment, read_record(kept)
     if found.spec.min_ready_seconds != FREEZE_MIN_READY_SECONDS:
-        # The freeze may end before limits and pause do. Our label without our mark means that the record is lost.
-        lost = STABLE_REVISION in found.metadata.labels and not marked_for(found)
-        return known if lost else None
+        # The freeze may end before limits and pause do: at a rollback. Our label without our mark, or with the token of
+        # our pause, means that the record is lost: the token goes together with the record.
+        unmarked = not marked_for(found) or ADMISSION_PAUSE in found.metadata.annotations
+        return known if unmarked and STABLE_REVISION in found.metadata.labels else None
     if known is not None:
         return known
     applied = applied_manifest(found.metadata)

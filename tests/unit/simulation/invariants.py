@@ -50,6 +50,8 @@ class Watch:
         """The time since which a side gets requests without a ready pod, while another side has ready pods."""
         self.tried_again_at = world.cluster.now
         """The time by which a request that the API server refused is sent again."""
+        self.pinned_again_at = world.cluster.now
+        """The time by which a pin that the API server refused is sent again."""
         self.sent: set[tuple[int, object]] = set(enumerate(NO_REQUESTS))
         """Mailboxes by their number, with every request that was ever in them."""
         """Approvals and jumps that people wrote."""
@@ -199,6 +201,12 @@ class Watch:
             return
         if has_request(self.world.cluster.rollouts[KEY].status):
             # The pass that honoured the approval was killed between the Service of the next step and its status.
+            return
+        if refused := self.world.cluster.refusals.get("PinService"):
+            # New pods of the release before, to whose template the owner has returned, run already.
+            later = max(RETRY, timedelta(seconds=refused.retry_after or 0))
+            self.pinned_again_at = self.world.cluster.now + later
+        if self.world.cluster.now <= self.pinned_again_at:
             return
         for service in context.stable_services:
             strangers = {p.revision for p in self.ready(service)} - {ours.stable_revision}

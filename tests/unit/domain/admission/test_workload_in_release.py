@@ -88,10 +88,11 @@ def test_the_way_back_is_known_from_status_when_the_label_is_lost() -> None:
     assert "minReadySeconds" not in child(new, "spec")
 
 
-def test_a_release_that_is_being_ended_is_not_admission_paused_again() -> None:
+def test_another_template_waits_for_the_end_of_a_release_that_is_being_ended() -> None:
     old = held()
     new = stored(old, with_image(old, "v3"), TWO, rollout("Disabling"))
-    assert not annotation(new, ADMISSION_PAUSE)
+    assert annotation(new, ADMISSION_PAUSE)
+    assert spec(new, "paused") is True
     assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     assert record_of(new) == record_of(old)
 
