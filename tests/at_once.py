@@ -23,6 +23,7 @@ class FailuresAtOnce:
         if report.failed:
             self._terminal.write_line(f"\n{report.nodeid} failed in its {report.when}:", red=True)
             self._terminal.write_line("\n".join(report.longreprtext.splitlines()[-LAST_LINES:]))
+            self._terminal.flush()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -9,12 +9,17 @@ import pytest
 from tests.conftest import HERE
 
 FILE = """
-import os, signal
+import os, signal, time
+from pathlib import Path
 
 def test_a():
     assert 1 == 2, "a failure"
 
 def test_b():
+    until = time.monotonic() + 60
+    while "a failure" not in Path(__file__).with_name("output").read_text():
+        assert time.monotonic() < until, "nothing was printed"
+        time.sleep(0.01)
     os.kill(os.{process}(), signal.SIGKILL)
 """
 
@@ -33,7 +38,10 @@ def test_a_run_that_is_killed_has_printed_its_failures(
         *(sys.executable, "-m", "pytest", "-p", "tests.at_once", "-p", "no:randomly"),
         *("-p", "no:cacheprovider", *side_by_side, str(tmp_path)),
     ]
-    killed = subprocess.run(line, cwd=HERE.parent, capture_output=True, text=True, check=False)
+    output = tmp_path / "output"
+    with output.open("wb") as written:
+        killed = subprocess.run(line, cwd=HERE.parent, stdout=written, check=False)
     assert killed.returncode == -9
-    assert "test_it.py::test_a failed in its call" in killed.stdout
-    assert "AssertionError: a failure" in killed.stdout
+    printed = output.read_text()
+    assert "test_it.py::test_a failed in its call" in printed
+    assert "AssertionError: a failure" in printed
