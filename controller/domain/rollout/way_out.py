@@ -8,7 +8,6 @@ object has to exist. Must not decide which objects are missing.
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.availability import NotServed
-from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
 
 MISSING = (
@@ -29,6 +28,4 @@ def create_or(correction: str, status: RolloutStatus) -> str:
     """The remedies for a missing object; `correction` is what an author may change before the first move."""
     if is_before_the_first_move(status):
         return f"create it, or correct {correction}"
-    if moonshift_status(status).returning:
-        return "create it again"
     return "create it again, or go back (kubectl moonshift undo)"

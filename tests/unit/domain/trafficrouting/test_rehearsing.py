@@ -56,6 +56,21 @@ def test_the_release_begins_when_the_shared_route_is_accepted() -> None:
     assert led(world) == ["a"]
 
 
+def test_a_route_that_is_refused_after_its_rehearsal_stops_the_step_that_waits_for_it() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.run_until(lambda: bool(routing_of(world).status.members))
+    world.cluster.server.forbidden.add(WRITES)
+    world.rest()
+    assert (state(world, A), stalled_reason(world, A)) == (
+        StepState.STEP_TRAFFIC_ROUTING,
+        "Forbidden",
+    )
+    world.cluster.server.forbidden.clear()
+    wait(world, RETRY.total_seconds() + 60)
+    assert (state(world, A), stalled_reason(world, A)) == (StepState.STEP_PAUSED, "")
+
+
 def test_a_rehearsal_writes_nothing() -> None:
     world = shared_world("a")
     before = world.raw_route(NAMESPACE, "VirtualService", "a")
