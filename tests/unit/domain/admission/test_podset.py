@@ -316,6 +316,16 @@ def test_a_third_revision_is_held_from_the_start_and_no_pod_is_named_any_more() 
     assert record.min_ready_seconds == 5
 
 
+def test_a_third_revision_at_the_end_of_blue_green_changes_no_surge() -> None:
+    before = held_beside()
+    moved = changed(before, ("spec", "updateStrategy"), {**HELD, "maxSurge": 4})
+    ending = msgspec.structs.replace(rollout("Disabling"), spec=doubling().spec)
+    after = stored(moved, with_image(moved, "v3"), CLONES, ending)
+    assert strategy_of(after) == strategy_of(moved)
+    assert child(after, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
+    assert record_of(after) == record_of(moved)
+
+
 def test_the_owners_limits_are_recorded_during_a_release_and_the_surge_stays() -> None:
     before = held_beside()
     moved = changed(before, ("spec", "updateStrategy"), {**HELD, "maxSurge": 4})
