@@ -17,6 +17,7 @@ from tests.unit.builders import (
     make_world,
     release,
     release_set,
+    sizes_of,
     versions_of,
     wait,
     weight_of,
@@ -79,10 +80,11 @@ def test_a_set_replaces_no_pod_before_the_routes_have_left(
 
 
 @GIVEN_UP
+@pytest.mark.parametrize("style", ["partition", "canary"])
 def test_a_deployment_keeps_a_stable_pod_until_the_routes_have_left(
-    give_up: Callable[[World], None],
+    style: str, give_up: Callable[[World], None]
 ) -> None:
-    world = make_world(make_rollout(style="partition", steps=STEPS))
+    world = make_world(make_rollout(style=style, steps=STEPS))
     release(world)
     world.rest()
     approve(world)
@@ -93,4 +95,6 @@ def test_a_deployment_keeps_a_stable_pod_until_the_routes_have_left(
         world.tick()
     world.rest()
     wait(world, 60)
+    assert sizes_of(world) == {"v3": 10}
+    assert not world.cluster.deployments[KEY].spec.paused
     assert seen == [True]
