@@ -43,3 +43,10 @@ class Failing(Value, frozen=True, tag=True):
 
 Unavailable = Loading | Forbidden | NotServed | Failing
 Availability = Synced | Unavailable
+
+
+def or_correct(message: str, why: Unavailable | None, correction: str) -> str:
+    """The message about an object that cannot be read. A kind that is not served may be a mistake of the author, who is
+    able to correct it at this moment; `correction` names the fields.
+    """
+    return f"{message}, or correct {correction}" if isinstance(why, NotServed) else message

@@ -43,7 +43,8 @@ class _Group(msgspec.Struct):
     def must_hold(self, reason: str, now: float) -> bool:
         """Whether a note of this reason came a short time ago, or is held."""
         is_held = any(note.reason == reason for note in self.held)
-        return is_held or (reason in self.last_at and not _is_over(self.last_at[reason], now))
+        last_at = self.last_at.get(reason)
+        return is_held or (last_at is not None and not _has_come(last_at + HOLD_SECONDS, now))
 
 
 class Gathering:
@@ -78,7 +79,7 @@ class Gathering:
     def due(self, now: float) -> tuple[Note, ...]:
         """The notes that were held long enough."""
         out: list[Note] = []
-        while (first := self._first()) is not None and now >= first[1].due_at - TICK_SECONDS:
+        while (first := self._first()) is not None and _has_come(first[1].due_at, now):
             out += self._flush(*first, now)
         return tuple(out)
 
@@ -118,7 +119,7 @@ class Gathering:
         """
         while self._groups:
             oldest = next(iter(self._groups.values()))
-            if oldest.held or now < oldest.quiet_at - TICK_SECONDS:
+            if oldest.held or not _has_come(oldest.quiet_at, now):
                 return
             self._groups.popitem(last=False)
 
@@ -136,8 +137,8 @@ def _together(held: list[Note]) -> tuple[Note, ...]:
     return (msgspec.structs.replace(held[0], message=_text(held)),) if held else ()
 
 
-def _is_over(last_at: float, now: float) -> bool:
-    return now >= last_at + HOLD_SECONDS - TICK_SECONDS
+def _has_come(instant: float, now: float) -> bool:
+    return now >= instant - TICK_SECONDS
 
 
 def _text(notes: list[Note]) -> str:

@@ -6,8 +6,6 @@ itself; for metrics of templates only the measured values are known.
 
 from datetime import datetime
 
-from msgspec import structs
-
 from controller.api.analysis import Analysis, AnalysisRun, Bounds, Metric, MetricRun, Verdict
 from controller.api.rollout import Rollout
 from controller.cli.views.steps import under_way
@@ -38,19 +36,12 @@ def waits_for_metrics(rollout: Rollout, step: int) -> str:
 def _gate(rollout: Rollout, run: AnalysisRun) -> GateView:
     known = {metric.name: metric for metric in _analysis(rollout, run.step).metrics}
     stopped = not under_way(rollout.status) or bool(moonshift_status(rollout.status).goal)
-    over = stopped or run.verdict != Verdict.RUNNING
     return GateView(
         step=run.step,
         verdict=_shown_verdict(run.verdict, stopped),
         message=run.message,
         since=run.started_at,
-        metrics=tuple(
-            structs.replace(
-                _metric(found, known.get(found.name), run, over),
-                verdict=_shown_verdict(found.verdict, stopped),
-            )
-            for found in run.metrics
-        ),
+        metrics=tuple(_metric(found, known.get(found.name), run, stopped) for found in run.metrics),
     )
 
 
@@ -67,13 +58,14 @@ def _analysis(rollout: Rollout, step: int) -> Analysis:
 
 
 def _metric(
-    found: MetricRun, metric: Metric | None, run: AnalysisRun, over: bool
+    found: MetricRun, metric: Metric | None, run: AnalysisRun, stopped: bool
 ) -> GateMetricView:
+    over = stopped or run.verdict != Verdict.RUNNING
     last = found.readings[-1] if found.readings else None
     value = last.value if last is not None else None
     return GateMetricView(
         name=found.name,
-        verdict=found.verdict,
+        verdict=_shown_verdict(found.verdict, stopped),
         reason=found.reason,
         value="" if value is None else value if isinstance(value, str) else shown(value),
         wanted=wanted(metric) if metric is not None else "",

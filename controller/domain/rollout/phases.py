@@ -12,7 +12,7 @@ from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
 from controller.api.rollout import BUSY_PHASES, MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
-from controller.domain.availability import NotServed
+from controller.domain.availability import NotServed, or_correct
 from controller.domain.decision import (
     Action,
     Decision,
@@ -172,11 +172,11 @@ def unsupported(context: ReleaseContext) -> Refusal | None:
     spec = context.seen.rollout.spec
     problem = context.seen.workload_problem
     if problem is not None:
-        fixed = context.seen.rollout.status.phase in BUSY_PHASES
-        kept = fixed or not isinstance(problem.why, NotServed)
+        is_fixed = context.seen.rollout.status.phase in BUSY_PHASES
+        correctable = or_correct(problem.message, problem.why, "apiVersion and kind")
         return Refusal(
             problem.reason,
-            problem.message if kept else f"{problem.message}, or correct apiVersion and kind",
+            problem.message if is_fixed else correctable,
             object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
     if (unknown := autoscalers.unknown(context)) is not None:

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain import reasons
-from controller.domain.availability import NotServed
+from controller.domain.availability import or_correct
 from controller.domain.decision import (
     Action,
     EnsureRoutes,
@@ -130,9 +130,9 @@ def unreadable_routes(context: ReleaseContext, status: RolloutStatus) -> Refusal
                     object=named,
                 )
             case RouteUnreadable(reason=reason, message=message, why=why):
-                kept = not (isinstance(why, NotServed) and is_before_the_first_move(status))
-                text = message if kept else f"{message}, or correct apiVersion and kind"
-                return Refusal(reason=reason, message=text, object=named)
+                if is_before_the_first_move(status):
+                    message = or_correct(message, why, "apiVersion and kind")
+                return Refusal(reason=reason, message=message, object=named)
             case RoutePresent():
                 continue
             case _:

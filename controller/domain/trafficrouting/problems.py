@@ -6,7 +6,7 @@ Invariant: once routes are in use, restoring them is more important than reporti
 from typing import assert_never
 
 from controller.domain import reasons
-from controller.domain.availability import NotServed
+from controller.domain.availability import NotServed, or_correct
 from controller.domain.decision import (
     Refusal,
 )
@@ -73,9 +73,7 @@ def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) 
         case RouteUnreadable(why=NotServed()) if not needed:
             return None
         case RouteUnreadable(reason=reason, message=message, why=why):
-            kept = not isinstance(why, NotServed)
-            text = message if kept else f"{message}, or correct spec.objectRef"
-            return Refusal(reason, text, object=name)
+            return Refusal(reason, or_correct(message, why, "spec.objectRef"), object=name)
         case RoutePresent():
             return None
         case _:

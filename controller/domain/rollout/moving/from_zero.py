@@ -166,6 +166,7 @@ def _stable_in_addition(
     if context.replicas == 1 and not surge:
         return (*_emptied(context, stable), *_deletions(context, stable))
     half = max(1, context.replicas // 2)
+    # One pod cannot be divided, and `_is_marked` waits for the Deployment's controller to mark it.
     marked = (
         context.replicas > 1
         and {names.DESIRED_REPLICAS, names.MAX_REPLICAS} <= stable.metadata.annotations.keys()

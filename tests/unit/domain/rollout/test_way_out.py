@@ -51,14 +51,20 @@ def test_before_the_first_move_a_reference_may_be_corrected(lose: Callable[[Worl
     assert "does not exist: create it, or correct " in stall(world)
 
 
+def without(lose: Callable[[World], None], style: str) -> World:
+    """A release that waits in the middle, and has lost an object that it references."""
+    world = in_state(StepState.STEP_PAUSED, style)
+    lose(world)
+    world.rest()
+    return world
+
+
 @BOTH
 @LOSSES
 def test_in_the_middle_of_a_release_an_object_can_only_be_created_again(
     lose: Callable[[World], None], style: str
 ) -> None:
-    world = in_state(StepState.STEP_PAUSED, style)
-    lose(world)
-    world.rest()
+    world = without(lose, style)
     assert f"does not exist: create it again, {BACK}" in stall(world)
     assert "correct" not in stall(world)
 
@@ -68,9 +74,7 @@ def test_in_the_middle_of_a_release_an_object_can_only_be_created_again(
 def test_a_release_goes_back_without_the_missing_object(
     lose: Callable[[World], None], style: str
 ) -> None:
-    world = in_state(StepState.STEP_PAUSED, style)
-    lose(world)
-    world.rest()
+    world = without(lose, style)
     world.people.edit(KEY, template=template("v1"))
     world.rest()
     wait(world, 60)
