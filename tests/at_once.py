@@ -8,8 +8,10 @@ Invariant: the terminal of the first process alone is written to. It must not re
 
 import pytest
 
-LAST_LINES = 25
-"""Lines of a failure that are printed at once. The whole failure follows when the run ends."""
+FIRST_LINES, LAST_LINES = 20, 10
+"""Lines of a failure that are printed at once: those that begin the error, which say what is wrong, and the last ones,
+which say where. The whole failure follows when the run ends.
+"""
 
 
 class FailuresAtOnce:
@@ -22,8 +24,18 @@ class FailuresAtOnce:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self._terminal.write_line(f"\n{report.nodeid} failed in its {report.when}:", red=True)
-            self._terminal.write_line("\n".join(report.longreprtext.splitlines()[-LAST_LINES:]))
+            self._terminal.write_line(shortened(report.longreprtext))
             self._terminal.flush()
+
+
+def shortened(failure: str) -> str:
+    """The beginning and the end of the error in pytest's text of a failure."""
+    lines = failure.splitlines()
+    begun = next((place for place, line in enumerate(lines) if line.startswith("E ")), 0)
+    lines = lines[begun:]
+    if len(lines) > FIRST_LINES + LAST_LINES:
+        lines[FIRST_LINES:-LAST_LINES] = ["..."]
+    return "\n".join(lines)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

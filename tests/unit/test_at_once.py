@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.at_once import FIRST_LINES, LAST_LINES, shortened
 from tests.conftest import HERE
 
 FILE = """
@@ -45,3 +46,12 @@ def test_a_run_that_is_killed_has_printed_its_failures(
     printed = output.read_text()
     assert "test_it.py::test_a failed in its call" in printed
     assert "AssertionError: a failure" in printed
+
+
+def test_a_long_failure_shows_what_is_wrong_and_where() -> None:
+    error = [f"E   line {number}" for number in range(200)]
+    shown = shortened("\n".join(["def test_a():", *error, "", "tests/test_a.py:1: AssertionError"]))
+    lines = shown.splitlines()
+    assert lines[0] == "E   line 0"
+    assert lines[-1] == "tests/test_a.py:1: AssertionError"
+    assert len(lines) == FIRST_LINES + 1 + LAST_LINES
