@@ -233,6 +233,8 @@ async def has_a_longer_plan_from_step_2_on(story: Story) -> None:
 
 async def is_taken_back_when_its_pods_never_become_ready(story: Story) -> None:
     await story.install()
+    # The rules of a rollback hold from the release on, so the Service must lead to all pods before it.
+    await story.settled()
     body = manifests.rollout(story.app)
     body["spec"]["strategy"]["canary"] |= {
         "progressDeadlineSeconds": 3,

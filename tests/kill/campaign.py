@@ -167,7 +167,8 @@ class Campaign:
         work = unbounded_work(golden.asked, asked, faults=1, each=START_COSTS)
         found += [work] if work else []
         if found:
-            self.failures.append(f"{named}: " + "; ".join(found) + "\n" + story.report())
+            log = lane.controller.log_tail()
+            self.failures.append(f"{named}: {'; '.join(found)}\n{story.report()}\n{log}")
         await story.remove()
         return True
 

@@ -74,6 +74,19 @@ async def vacated(ground: Plane) -> None:
         await client.patch(DEFINITION, {"spec": {"conversion": conversion}})
 
 
+async def deletions_ended(ground: Plane) -> None:
+    """Return when the namespaces that earlier tests deleted are gone. Moonshift must be running: it ends the releases
+    in them."""
+    listed = await ground.client().get("/api/v1/namespaces")
+    leaving = [
+        f"namespace/{one['metadata']['name']}"
+        for one in listed["items"]
+        if "deletionTimestamp" in one["metadata"]
+    ]
+    if leaving:
+        await ground.kubectl("wait", "--for=delete", "--timeout=180s", *leaving)
+
+
 async def recordable(ground: Plane) -> None:
     """Return when every recorded kind can be listed: kubectl asks again while their storage is being made."""
     kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)

@@ -15,6 +15,7 @@ import aiohttp
 from demo.stage import ROOT, Product
 from localcluster.plane import Plane
 from tests.cluster.conftest import fresh_namespace
+from tests.cluster.in_turn.conftest import deletions_ended
 from tests.cluster.kinds import RECORDED
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story
@@ -51,6 +52,7 @@ async def test_the_printed_commands_store_every_rollout_in_the_present_version(
 ) -> None:
     plane = alone.plane
     (commands,) = COMMANDS.findall(DOCUMENT.read_text())
+    await deletions_ended(plane)  # a Rollout that goes away meanwhile makes `kubectl replace` fail
     await store_as(plane, "v1alpha1")
     async with fresh_namespace(plane) as namespace, plane.recorder(*RECORDED) as recorder:
         app = Application("shop", namespace, False, (StepPlan(1, 20), StepPlan(2, 50)))

@@ -36,14 +36,13 @@ async def test_a_release_is_traced_in_passes_with_their_scripts_and_requests(
         # The controller has ended by now, and has sent what was left.
         passes = collector.named("rollout pass")
         ours = [span for span in passes if span.attributes["k8s.namespace.name"] == namespace]
-        below = {span.name for one in ours for span in collector.children(one)}
+        below = [span for one in ours for span in collector.children(one)]
     assert ours
     assert {span.parent for span in ours} == {""}
-    assert {"script", "kubernetes PATCH"} <= below
+    assert {"script", "kubernetes PATCH"} <= {span.name for span in below}
+    # Requests about namespaces that earlier tests deleted may be answered with 404.
+    answers = {span.attributes.get("http.response.status_code") for span in below}
+    assert answers <= {"200", "201", "409", None}
+    assert "200" in answers
     requests = [span for span in collector.spans if span.name.startswith("kubernetes")]
-    assert {span.attributes["http.response.status_code"] for span in requests} <= {
-        "200",
-        "201",
-        "409",
-    }
     assert not [span for span in requests if not span.parent], "a request outside of any pass"
