@@ -50,11 +50,20 @@ class Lane:
         A start that takes long on a busy machine is waited for by the release, which has a limit of its own.
         """
         while True:
-            async with self._one_at_a_time:
-                if not self.controller.running:
-                    with suppress(NotReady):
-                        await self.controller.start()
+            if not self.controller.running:
+                with suppress(NotReady):
+                    await self.ready()
             await asyncio.sleep(0.02)
+
+    async def ready(self) -> None:
+        """Return when the controller is ready; one that was killed is started.
+
+        A release may end while the controller that was killed at its last write is still starting.
+        """
+        async with self._one_at_a_time:
+            if not self.controller.running:
+                self.controller.spawn()
+            await self.controller.wait_ready()
 
     def aim(self, app: str, target: tuple[int, Moment] | None) -> None:
         """Count writes for an application, and kill at one."""

@@ -54,6 +54,7 @@ async def release(
     mending = asyncio.create_task(lane.mend())
     try:
         await story.install()
+        await lane.ready()  # the requests of its start belong to the case before
         lane.aim(app.name, target)
         await story.govern()
         await story.release(NEW_IMAGE)
