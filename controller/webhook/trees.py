@@ -48,7 +48,7 @@ class _Fields(msgspec.Struct, frozen=True, rename={"spec": "f:spec"}):
 
 
 class _Managed(msgspec.Struct, frozen=True, rename={"fields": "fieldsV1"}):
-    """An entry of managedFields: who owns the rolling update limits of a Deployment."""
+    """An entry of managedFields: a manager, and the rolling update limits of a Deployment that it owns."""
 
     manager: str = ""
     fields: _Fields = _Fields()

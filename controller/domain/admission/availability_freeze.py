@@ -97,7 +97,7 @@ def _without_held_limits(record: OwnersRecord, old: JsonObject, new: JsonObject)
 
 
 def _managers_of(deployment: JsonObject, limit: str) -> set[str]:
-    """Who owns this rolling update limit, by the managed fields."""
+    """The managers that own this rolling update limit."""
     path = ("fieldsV1", "f:spec", "f:strategy", "f:rollingUpdate")
     entries = items(child(deployment, "metadata"), "managedFields")
     return {text(entry, "manager") for entry in entries if f"f:{limit}" in child(entry, *path)}

@@ -339,3 +339,22 @@ def test_a_restart_that_no_webhook_saw_may_make_more_pods_than_the_step() -> Non
     assert (sizes.count(False), sizes.count(True)) == (6, 4)
     release.teardown()
     assert release.state == "Healthy"
+
+
+def test_a_larger_step_after_a_scaling_under_the_owners_pause_creates_no_new_pod_too_many() -> None:
+    """The paused Deployment was divided as 3+2; the surge of the next step filled the place of the fourth old pod."""
+    release = Deployments()
+    release.begin(
+        PLANS[1], "blueGreen", (VIRTUAL_SERVICE,), 2, turns=40, min_ready=0, limits=(1, 0)
+    )
+    release.rest()
+    release.pause_or_resume_by_kubectl(paused=True)
+    release.approve_and_rest()
+    release.scale(replicas=4)
+    sizes = [rs.spec.replicas for rs in release.world.cluster.replica_sets]
+    assert sizes == [3, 2]
+    release.pause_or_resume_by_kubectl(paused=False)
+    release.rest()
+    sizes = [rs.spec.replicas for rs in release.world.cluster.replica_sets]
+    assert sizes == [4, 2]
+    release.teardown()
