@@ -2,8 +2,8 @@
 
 Why not all of it: a forged body of 3 MiB such as `[[],[],…]` becomes 200 MB of Python lists. Invariant: the values of
 an object are counted before it is decoded, and one with more than `MOST_VALUES` is refused in words; fields
-that no rule reads (managedFields, unknown fields) are never decoded. A patch names changed places only, so fields that
-are left out here survive.
+that no rule reads (unknown fields, most of managedFields) are never decoded. A patch names changed places only, so
+fields that are left out here survive.
 """
 
 import msgspec
@@ -35,8 +35,27 @@ class _Object(msgspec.Struct, frozen=True, rename="camel"):
     status: msgspec.Raw = ABSENT
 
 
+class _OfStrategy(msgspec.Struct, frozen=True, rename={"limits": "f:rollingUpdate"}):
+    limits: dict[str, msgspec.Raw] = {}
+
+
+class _OfSpec(msgspec.Struct, frozen=True, rename={"strategy": "f:strategy"}):
+    strategy: _OfStrategy = _OfStrategy()
+
+
+class _Fields(msgspec.Struct, frozen=True, rename={"spec": "f:spec"}):
+    spec: _OfSpec = _OfSpec()
+
+
+class _Managed(msgspec.Struct, frozen=True, rename={"fields": "fieldsV1"}):
+    """An entry of managedFields: a manager, and the rolling update limits of a Deployment that it owns."""
+
+    manager: str = ""
+    fields: _Fields = _Fields()
+
+
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    """All of ObjectMeta but managedFields, which are the longest part of many objects."""
+    """All of ObjectMeta; of managedFields, the longest part of many objects, only what `_Managed` has is decoded."""
 
     name: msgspec.Raw = ABSENT
     generate_name: msgspec.Raw = ABSENT
@@ -50,6 +69,7 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     annotations: msgspec.Raw = ABSENT
     owner_references: msgspec.Raw = ABSENT
     finalizers: msgspec.Raw = ABSENT
+    managed_fields: msgspec.Raw = ABSENT
 
 
 def values_in(raw: msgspec.Raw | memoryview) -> int:
@@ -69,8 +89,23 @@ def tree(raw: msgspec.Raw) -> JsonObject | None:
     parts = _present(msgspec.json.decode(raw, type=_Object))
     metadata = parts.pop("metadata", NOTHING)
     inner = {} if metadata == NOTHING else _present(msgspec.json.decode(metadata, type=_Metadata))
+    owners = _owners_of_limits(inner.pop("managedFields", NOTHING))
     _check(sum(values_in(part) for part in (*parts.values(), *inner.values())))
-    return {**_decoded(parts), "metadata": _decoded(inner)} if inner else _decoded(parts)
+    return (
+        {**_decoded(parts), "metadata": {**_decoded(inner), **owners}} if inner else _decoded(parts)
+    )
+
+
+def _owners_of_limits(raw: msgspec.Raw) -> JsonObject:
+    """managedFields, with only the rolling update limits; nothing if nobody owns one, or if they are too long."""
+    if raw == NOTHING or values_in(raw) > MOST_VALUES:
+        return {}
+    try:
+        entries = msgspec.json.decode(raw, type=list[_Managed])
+    except msgspec.DecodeError:
+        return {}
+    found = [entry for entry in entries if entry.fields.spec.strategy.limits]
+    return {"managedFields": msgspec.json.decode(msgspec.json.encode(found))} if found else {}
 
 
 def convertible(raw: msgspec.Raw) -> JsonObject:

@@ -26,10 +26,12 @@ def gate_views(rollout: Rollout) -> tuple[GateView, ...]:
 
 
 def waits_for_metrics(rollout: Rollout, step: int) -> str:
-    """The reason why a step's gate has no verdict yet."""
+    """The reason why a step's gate has no verdict yet, or why the pause of a step without a gate has not begun."""
     for run in moonshift_status(rollout.status).analyses:
         if run.step == step and run.message:
             return f"the verdict of the metrics: {run.message}"
+    if _analysis(rollout, step) == Analysis():
+        return "its pause, which begins when no client can still repeat the approval or jump before"
     return "the verdict of the metrics"
 
 

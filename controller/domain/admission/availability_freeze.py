@@ -6,8 +6,9 @@ applied again.
 
 import msgspec
 
-from controller.api.jsontree import JsonObject, changed, child, number, same, text
+from controller.api.jsontree import JsonObject, changed, child, items, number, same, text
 from controller.api.names import (
+    FIELD_MANAGER,
     FREEZE_MIN_READY_SECONDS,
     FREEZE_PROGRESS_DEADLINE_SECONDS,
     ORIGINAL_STRATEGY,
@@ -60,8 +61,8 @@ def updated_record(record: OwnersRecord, old: JsonObject, new: JsonObject) -> Ow
 
 def _written(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
     before, after = child(old, "spec"), child(new, "spec")
-    strategy = after.get("strategy")
-    if not same(before.get("strategy"), strategy):
+    strategy = _without_held_limits(record, old, new)
+    if not same(before.get("strategy"), after.get("strategy")):
         record = msgspec.structs.replace(
             record, strategy=strategy if isinstance(strategy, dict) else msgspec.UNSET
         )
@@ -76,6 +77,30 @@ def _written(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRe
     if paused != (before.get("paused") is True):
         record = msgspec.structs.replace(record, paused=paused)
     return record
+
+
+def _without_held_limits(record: OwnersRecord, old: JsonObject, new: JsonObject) -> object:
+    """The strategy of this update; a limit of ours beside one that somebody gave up is the recorded one again.
+
+    The first server-side apply after client-side ones gives up every field that the manifest lacks. The API server
+    keeps a limit that we own as well, and fills in its default for the other one, so together they look like a
+    strategy of the owner.
+    """
+    strategy = child(new, "spec").get("strategy")
+    held, written = (child(strategy_of(each), "rollingUpdate") for each in (old, new))
+    kept = [name for name in LIMITS if name in held and same(held[name], written.get(name))]
+    given_up = any(name not in kept and not _managers_of(new, name) for name in LIMITS)
+    if given_up and kept and _managers_of(new, kept[0]) == {FIELD_MANAGER}:
+        own = child(record.written_strategy, "rollingUpdate").get(kept[0])
+        return changed(strategy_of(new), ("rollingUpdate", kept[0]), own)
+    return strategy
+
+
+def _managers_of(deployment: JsonObject, limit: str) -> set[str]:
+    """The managers that own this rolling update limit."""
+    path = ("fieldsV1", "f:spec", "f:strategy", "f:rollingUpdate")
+    entries = items(child(deployment, "metadata"), "managedFields")
+    return {text(entry, "manager") for entry in entries if f"f:{limit}" in child(entry, *path)}
 
 
 def with_min_ready_of(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:

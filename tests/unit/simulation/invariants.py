@@ -89,11 +89,18 @@ class Watch:
         """The release goes on from the pods that an abandoned revision left behind and that the admission pause filled
         up.
         """
-        context = self.context
-        if self.replaced and context is not None:
-            new = [pod for pod in context.new_pods if not pod.metadata.deleting]
-            self.most_new = max(self.most_new, len(new))
+        if self.replaced:
+            self.most_new = max(self.most_new, self.new_pods_asked_for())
         self.replaced = False
+
+    def new_pods_asked_for(self) -> int:
+        """The new pods that the workload's own controller has made or is to make: a full quota only delays them."""
+        context = self.context
+        if context is None:
+            return 0
+        alive = sum(1 for pod in context.new_pods if not pod.metadata.deleting)
+        asked = [run.size for run in context.running if run.template_hash == context.template_hash]
+        return max(alive, *asked, 0)
 
     def nobody_was_at_work(self) -> None:
         """No process lived until it had written since when a side is empty: the time begins with the next process."""

@@ -132,8 +132,7 @@ class Releases(Misfortunes):
         self.world.rest()
         context = self.watch.context
         if context is not None:
-            new = [pod for pod in context.new_pods if not pod.metadata.deleting]
-            self.watch.most_new = len(new) + self.missing
+            self.watch.most_new = self.watch.new_pods_asked_for() + self.missing
             wanted = context.batch(max(1, self.position.step))
             self.watch.surplus = max(self.watch.surplus, self.watch.most_new - wanted)
         if replicas:

@@ -303,3 +303,58 @@ def test_a_blue_green_rollback_adds_stable_pods_where_the_workload_went_on_by_it
     release.rest()
     assert release.state == "Healthy"
     release.teardown()
+
+
+def test_blue_green_pods_that_a_full_quota_held_back_at_a_scaling_are_not_too_many() -> None:
+    """The Deployment's controller gave all added pods to the new version, as large as the stable one by then."""
+    release = Deployments()
+    release.begin(
+        PLANS[4], "blueGreen", (VIRTUAL_SERVICE,), 3, turns=40, min_ready=0, limits=(1, 0)
+    )
+    release.scale(replicas=1)
+    release.approve_and_rest()
+    release.scale(replicas=4)
+    release.forbid_pods()
+    release.scale(replicas=6)
+    sizes = [rs.spec.replicas for rs in release.world.cluster.replica_sets]
+    assert sizes == [6, 6]
+    release.heal()
+    release.rest()
+    release.teardown()
+    assert release.state == "Healthy"
+
+
+def test_a_restart_that_no_webhook_saw_may_make_more_pods_than_the_step() -> None:
+    """The label was lost, so the Deployment's own controller exchanged pods of both versions for the newest ones."""
+    release = Deployments()
+    release.begin(PLANS[5], "blueGreen", (), 6, turns=40, min_ready=0, limits=(1, 0))
+    release.rest()
+    release.take_the_label_off_while_no_webhook_answers(rounds=0)
+    release.restart()
+    release.rest()
+    (new,) = {p.revision for p in release.world.cluster.pods} - {
+        release.world.cluster.revision_of(template("v1"))
+    }
+    sizes = [pod.revision == new for pod in release.world.cluster.pods]
+    assert (sizes.count(False), sizes.count(True)) == (6, 4)
+    release.teardown()
+    assert release.state == "Healthy"
+
+
+def test_a_larger_step_after_a_scaling_under_the_owners_pause_creates_no_new_pod_too_many() -> None:
+    """The paused Deployment was divided as 3+2; the surge of the next step filled the place of the fourth old pod."""
+    release = Deployments()
+    release.begin(
+        PLANS[1], "blueGreen", (VIRTUAL_SERVICE,), 2, turns=40, min_ready=0, limits=(1, 0)
+    )
+    release.rest()
+    release.pause_or_resume_by_kubectl(paused=True)
+    release.approve_and_rest()
+    release.scale(replicas=4)
+    sizes = [rs.spec.replicas for rs in release.world.cluster.replica_sets]
+    assert sizes == [3, 2]
+    release.pause_or_resume_by_kubectl(paused=False)
+    release.rest()
+    sizes = [rs.spec.replicas for rs in release.world.cluster.replica_sets]
+    assert sizes == [4, 2]
+    release.teardown()

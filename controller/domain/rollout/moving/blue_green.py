@@ -17,7 +17,12 @@ from controller.domain.decision import (
     PaceDeployment,
     ScaleReplicaSet,
 )
-from controller.domain.pods.deployment import WrittenLimits, admission_paused, has_limits
+from controller.domain.pods.deployment import (
+    WrittenLimits,
+    admission_paused,
+    has_limits,
+    read_rolling_limits,
+)
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.abandoned import clear_abandoned
@@ -50,10 +55,17 @@ class BlueGreenDeployment(Deployments):
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """The surge is the step's number of new pods; a jump back removes no pod."""
+        """The surge is the step's number of new pods; a jump back removes no pod.
+
+        Missing stable pods come first: the Deployment's controller would create new ones in their places. Unless the
+        present limits let it remove them again.
+        """
         values = WrittenLimits(_surge(context, index), 0)
+        regrown = self.regrow(context, index)
+        if regrown and not read_rolling_limits(context.deployment).unavailable:
+            return regrown
         if not admission_paused(context.deployment) and has_limits(context.deployment, values):
-            return self.regrow(context, index)
+            return regrown
         return (
             PaceDeployment(
                 workload=context.workload_key,

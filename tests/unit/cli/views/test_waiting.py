@@ -59,7 +59,10 @@ BACK_OFF = {
         (make_rollout(state="BeforeStepUpgrade"), "the step to begin"),
         (make_rollout(state="StepUpgrade"), "the new pods of this step to be ready"),
         (make_rollout(state="StepTrafficRouting"), "the routes to follow this step"),
-        (make_rollout(state="StepMetricsAnalysis"), "the verdict of the metrics"),
+        (
+            make_rollout(state="StepMetricsAnalysis"),
+            "its pause, which begins when no client can still repeat the approval or jump before",
+        ),
         (make_rollout(state="StepReady"), "the controller to begin the next step"),
         (make_rollout(state="SomethingNew"), "the controller to continue the release"),
         (

@@ -1,6 +1,7 @@
 """Updates of a Deployment in the middle of its release."""
 
 import msgspec
+import pytest
 
 from controller.api.jsontree import child
 from controller.api.names import (
@@ -55,6 +56,39 @@ def test_the_owners_values_are_recorded_during_a_release() -> None:
     assert (record.strategy, record.min_ready_seconds) == (wanted, 7)
     assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     assert spec(new, "strategy") == spec(old, "strategy")
+
+
+@pytest.mark.parametrize(
+    ("owners", "surge"),
+    [
+        # Nobody owns maxUnavailable, so nobody wrote its default: the owner gave up both limits.
+        ({"maxSurge": "moonshift"}, "25%"),
+        ({"maxSurge": "moonshift", "maxUnavailable": "helm"}, 0),
+        ({"maxSurge": "kubectl"}, 0),
+        ({}, 0),
+    ],
+)
+def test_a_limit_of_ours_beside_one_that_was_given_up_is_not_recorded_as_the_owners(
+    owners: dict[str, str], surge: str
+) -> None:
+    """Server-side apply removes what its manager owned and the manifest lacks, and keeps what we own as well."""
+    old = held()
+    limits = {
+        "maxSurge": spec(old, "strategy", "rollingUpdate", "maxSurge"),
+        "maxUnavailable": "30%",
+    }
+    applied = set_in(old, "spec", "strategy", "rollingUpdate", to=limits)
+    fields = [
+        {
+            "manager": manager,
+            "fieldsV1": {"f:spec": {"f:strategy": {"f:rollingUpdate": {f"f:{limit}": {}}}}},
+        }
+        for limit, manager in owners.items()
+    ]
+    record = record_of(stored(old, set_in(applied, "metadata", "managedFields", to=fields), TWO))
+    assert record is not None
+    assert limits["maxSurge"] == 0
+    assert record.written_strategy["rollingUpdate"] == {"maxSurge": surge, "maxUnavailable": "30%"}
 
 
 def test_without_the_admission_pause_a_pause_is_the_owners() -> None:
