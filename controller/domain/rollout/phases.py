@@ -117,6 +117,12 @@ def refused(seen: Observation, decision: Decision, refusal: Refusal, now: dateti
     return structs.replace(decision, status=settled(seen.rollout.status, status), notes=notes)
 
 
+def _with_problem(notes: tuple[Note, ...], problem: tuple[Note, ...]) -> tuple[Note, ...]:
+    """The Event of a problem says what to do, so it stands for the note that has its reason: a gate's verdict."""
+    told = {note.reason for note in problem}
+    return (*(note for note in notes if note.reason not in told), *problem)
+
+
 def _reported_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
     """A problem is an Event when it appears, not on every pass."""
     old = condition(before, "Stalled")
@@ -131,7 +137,7 @@ def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> D
     )
     if stop.problem is not None:
         status = structs.replace(status, message=stop.problem.message)
-        notes += _reported_once(stop.status, stop.problem)
+        notes = _with_problem(notes, _reported_once(stop.status, stop.problem))
     status = with_kstatus(mirrored(status), stop.problem, context.now)
     status = settled(context.seen.rollout.status, status)
     housekeeping = _housekeeping(context, status)

@@ -120,19 +120,17 @@ def leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     return Stop(status, wake_at=due) if due > context.now else None
 
 
-_OF_ALL_MEMBERS = (reasons.ROUTE_HELD, reasons.SIDE_WITHOUT_ENDPOINTS)
-"""Problems that a dry run for a newcomer cannot have."""
-
-
 def hindrance(context: ReleaseContext) -> Refusal | None:
     """The problem that keeps the shared routes from following, once this Rollout shares them; None if it may be about
-    the routes of a Rollout that has just joined, which hinders no other release.
+    the routes of a Rollout that has just joined, which hinders no other release. `shared_side_is_empty` has its own.
     """
     routing, found = context.seen.traffic_routing, _trouble(context)
     if routing is None or found is None or _member(context) is None:
         return None
+    if found.reason == reasons.SIDE_WITHOUT_ENDPOINTS:
+        return None
     newcomers = set(joined(routing)) - {member.rollout for member in routing.status.members}
-    return None if newcomers and found.reason not in _OF_ALL_MEMBERS else found
+    return None if newcomers and found.reason != reasons.ROUTE_HELD else found
 
 
 def shared_side_is_empty(context: ReleaseContext) -> Refusal | None:

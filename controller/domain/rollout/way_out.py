@@ -8,6 +8,7 @@ object has to exist. Must not decide which objects are missing.
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.availability import NotServed
+from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
 
 MISSING = (
@@ -24,8 +25,15 @@ def is_before_the_first_move(status: RolloutStatus) -> bool:
     return found is not None and found.reason == reasons.INITIALIZING
 
 
+def references_may_change(status: RolloutStatus) -> bool:
+    """Admission accepts a change of what leads the traffic, once this status and its problem are stored. A third
+    revision is noticed while the routes of the one before are still restored: `goal` says so.
+    """
+    return is_before_the_first_move(status) and not moonshift_status(status).goal
+
+
 def create_or(correction: str, status: RolloutStatus) -> str:
     """The remedies for a missing object; `correction` is what an author may change before the first move."""
-    if is_before_the_first_move(status):
+    if references_may_change(status):
         return f"create it, or correct {correction}"
     return "create it again, or go back (kubectl moonshift undo)"
