@@ -173,7 +173,7 @@ def edited(case: Case) -> tuple[Remedy, ...]:
 
 
 def edited_routes(case: Case) -> tuple[Remedy, ...]:
-    """What leads the traffic cannot be used."""
+    """The traffic cannot be led as the Rollout says."""
     return case.once(*case.names_another("correct the Rollout"), case.undo())
 
 

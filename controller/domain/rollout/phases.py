@@ -71,7 +71,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.transition import Continue, Stop, Transition
-from controller.domain.rollout.way_out import MISSING
+from controller.domain.rollout.way_out import MISSING, as_it_may_be_solved
 
 MAX_TRANSITIONS = 64
 """A pass goes through far fewer states; reaching this number is a defect, and stops the pass instead of the process."""
@@ -107,6 +107,7 @@ def refused(seen: Observation, decision: Decision, refusal: Refusal, now: dateti
 
     If the decision has reported the missing object itself, its words stay: they name what helps at that moment.
     """
+    refusal = as_it_may_be_solved(refusal, decision.status)
     known = condition(decision.status, "Stalled")
     told = known is not None and (known.status, known.reason) == ("True", refusal.reason)
     if told and refusal.reason in MISSING:

@@ -55,7 +55,12 @@ def is_not_admitted(context: ReleaseContext, status: RolloutStatus) -> Stop | No
     """Wait, before the first pod, until the TrafficRouting has tried the routes of this release without writing them;
     None when it has, or nothing is shared.
     """
-    if not shared_routing_of(context.seen.rollout) or _member(context) is not None:
+    if not shared_routing_of(context.seen.rollout):
+        return None
+    member, ours = _member(context), moonshift_status(status)
+    if member is not None and (
+        member.routed or ours.returning or member.release_started_at in (None, ours.started_at)
+    ):
         return None
     return Stop(status, problem=_trouble(context))
 
