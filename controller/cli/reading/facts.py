@@ -128,7 +128,7 @@ class Facts:
             for source in self._sources:
                 if source.resource.name not in self._unread:
                     source.store.subscribe(lambda old, new: changed())
-                    reflector = source.reflector(self._client)
+                    reflector = source.reflector(self._client, changed)
                     self._reflectors.append(reflector)
                     group.create_task(reflector.run())
 
