@@ -54,6 +54,8 @@ class Member(msgspec.Struct, frozen=True, rename="camel"):
     routed: bool = False
     """The routes lead to its new pods."""
     since: datetime | None = None
+    release_started_at: datetime | None = None
+    """The start of the release for which the routes were tried before its first pod; None if that is not known."""
 
 
 class Teardown(msgspec.Struct, frozen=True, rename="camel"):

@@ -12,6 +12,7 @@ import click
 
 from controller.cli.lazy import LazyGroup
 from controller.cli.options import connection_options
+from controller.cli.terminal import say
 from controller.version import program_version
 
 PLUGIN = "kubectl-"
@@ -93,7 +94,16 @@ def main() -> None:
     """Run the command line of this process."""
     # the views show the messages of a watch that reconnects
     logging.getLogger("controller").addHandler(logging.NullHandler())
-    cli.main(prog_name=program_name(sys.argv[0]))
+    problem = ""
+    try:
+        cli.main(prog_name=program_name(sys.argv[0]))
+    except* (
+        OSError
+    ) as failures:  # a full disk; click itself ends quietly if the reader of a pipe has gone
+        problem = str(failures.exceptions[0])
+    if problem:
+        say(f"error: the output cannot be written, or a file not be read: {problem}", err=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

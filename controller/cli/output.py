@@ -47,12 +47,12 @@ def is_data(form: str | None) -> bool:
 
 def terminal() -> Console | None:
     """The terminal on standard output, if there is one."""
-    return CleanConsole(highlight=False) if sys.stdout.isatty() else None
+    return CleanConsole() if sys.stdout.isatty() else None
 
 
 def plain(renderable: RenderableType) -> str:
     """As text without colours, lines as long as they are."""
-    console = CleanConsole(file=io.StringIO(), width=PIPE_WIDTH, color_system=None, highlight=False)
+    console = CleanConsole(file=io.StringIO(), width=PIPE_WIDTH, color_system=None)
     with console.capture() as captured:
         console.print(renderable)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -53,16 +53,17 @@ def say(
 
 def _coloured(text: Text) -> str:
     """With colours, which click removes when the output is not a terminal."""
-    console = CleanConsole(
-        file=io.StringIO(), force_terminal=True, color_system="standard", highlight=False
-    )
+    console = CleanConsole(file=io.StringIO(), force_terminal=True, color_system="standard")
     with console.capture() as captured:
         console.print(text, soft_wrap=True, end="")
     return captured.get()
 
 
 class CleanConsole(Console):
-    """Rich's console, for text that others wrote."""
+    """Rich's console, for text that others wrote: brackets in it (`[red]`, `[/x]`) and names of emoji are only text."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

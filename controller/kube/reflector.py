@@ -141,6 +141,7 @@ class Reflector(Generic[V]):
         self._troubled_since = 0.0
         self._metrics = metrics
         self._backoff = Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, random or Random())
+        self._renewed_at = -PROBE
         self._version = ""  # empty: list first
         self._why_list = "start"
 
@@ -194,6 +195,7 @@ class Reflector(Generic[V]):
 
     async def _recover(self, failure: Exception) -> None:
         """Decide whether the store has to be listed again, then pause."""
+        self._note_progress()
         match failure:
             case Gone():
                 self._list_again("gone")
@@ -207,6 +209,15 @@ class Reflector(Generic[V]):
                 await self._pause(Failing(str(failure)), at_least=failure.retry_after)
             case _:
                 await self._pause(Failing(str(failure)))
+
+    def _note_progress(self) -> None:
+        """A kind that was not served is served: its first troubles (storage is being made, a watch ends because
+        the definition is changed) are no reason for the long pauses of its absence. Once in a while only: a server that
+        changes its answer all the time gets no hot loop.
+        """
+        if isinstance(self._trouble, NotServed) and _now() - self._renewed_at >= PROBE:
+            self._renewed_at = _now()
+            self._backoff.reset()
 
     def _list_again(self, why: str) -> None:
         self._version, self._why_list = "", why
@@ -299,6 +310,7 @@ class Reflector(Generic[V]):
         )
         async with watch as lines:
             started = loop.time()
+            self._note_progress()
             self._set_trouble(None)
             try:
                 await self._take_lines(lines)

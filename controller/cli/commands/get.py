@@ -167,7 +167,10 @@ class TreePicture:
             + "".join(f"  {share}" for share in route.shares)
             for route in view.routes
         )
-        return (change_line(view.summary), *routes)
+        gaps = (
+            f"{view.summary.namespace}/{view.summary.name}  not shown: {gap}" for gap in view.gaps
+        )
+        return (change_line(view.summary), *routes, *gaps)
 
 
 async def picture_of(

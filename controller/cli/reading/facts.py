@@ -14,11 +14,13 @@ from controller.api.meta import Key
 from controller.api.networking import SERVICE_NAME_LABEL, EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.cli.reading.gateways import Gateways, unavailable_because
 from controller.cli.reading.source import Source, named
 from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
+from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.errors import MoonshiftError
 from controller.kube.client import KubeClient
@@ -31,6 +33,7 @@ from controller.kube.resources import (
     REPLICA_SETS,
     ROLLOUTS,
     SERVICES,
+    TRAFFIC_ROUTINGS,
     Resource,
 )
 from controller.kube.store import Store, V
@@ -94,6 +97,8 @@ class Facts:
             self._add_services(
                 {name for p in services_of(routings, shared) for name in (p.stable, p.canary)}
             )
+        if routing := shared_routing_of(rollout):
+            self._sources.append(self._shared_routing(routing))
         async with asyncio.TaskGroup() as group:
             for source in self._sources:
                 group.create_task(self._load(source))
@@ -123,7 +128,7 @@ class Facts:
             for source in self._sources:
                 if source.resource.name not in self._unread:
                     source.store.subscribe(lambda old, new: changed())
-                    reflector = source.reflector(self._client)
+                    reflector = source.reflector(self._client, changed)
                     self._reflectors.append(reflector)
                     group.create_task(reflector.run())
 
@@ -166,6 +171,11 @@ class Facts:
             namespace=self._key.namespace,
             labels=selector_text(selector),
             transform=slimmed,
+        )
+
+    def _shared_routing(self, name: str) -> Source[TrafficRouting]:
+        return self._source(
+            TRAFFIC_ROUTINGS, self._caches.traffic_routings, TrafficRouting, named(name)
         )
 
     def _add_services(self, services: set[str]) -> None:

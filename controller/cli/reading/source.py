@@ -52,8 +52,10 @@ class Source(Generic[V]):
                 views.append(view if self._transform is None else self._transform(view))
         self.store.replace_all(views)
 
-    def reflector(self, client: KubeClient) -> Reflector[V]:
-        """The task that keeps the store up to date."""
+    def reflector(
+        self, client: KubeClient, notify: Callable[[], None] | None = None
+    ) -> Reflector[V]:
+        """The task that keeps the store up to date; `notify` is called when that ceases or begins to be possible."""
         return Reflector(
             client,
             self.resource,
@@ -63,6 +65,7 @@ class Source(Generic[V]):
             label_selector=self._labels,
             field_selector=self._fields,
             transform=self._transform,
+            notify=notify,
         )
 
 

@@ -46,6 +46,8 @@ def one_rollout(words: Sequence[str]) -> str:
 
 
 def _name(word: str) -> str:
+    if not word:
+        raise click.UsageError("the NAME is empty: is the variable set that should hold it?")
     kind, slash, name = word.partition("/")
     if not slash:
         return word

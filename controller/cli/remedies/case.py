@@ -6,11 +6,8 @@ Invariant: a command is complete and can be copied into a shell; only values tha
 
 from controller.cli.remedies import mentions
 from controller.cli.views.problems import is_bad
-from controller.cli.views.view import Remedy, RolloutView
+from controller.cli.views.view import Remedy, RolloutView, SharedRoutesView
 from controller.domain import reasons
-
-_MOVING = (reasons.IN_ROLLING, reasons.PAUSED, reasons.CANCELLING, reasons.FINALISING)
-"""Reasons of the condition Progressing after a release's first move."""
 
 
 class Case:
@@ -25,7 +22,6 @@ class Case:
         self.goes_back = any(
             c.type == "Progressing" and c.reason == reasons.CANCELLING for c in view.conditions
         )
-        self.moves = any(c.type == "Progressing" and c.reason in _MOVING for c in view.conditions)
         self._program = program
 
     @property
@@ -74,10 +70,14 @@ class Case:
         return tuple(dict.fromkeys(found))
 
     def names_another(self, purpose: str) -> tuple[Remedy, ...]:
-        """The command that changes what the Rollout names. Admission refuses it after the first move; going back stays
+        """The command that changes what leads the traffic. After the first move admission refuses it; going back stays
         possible.
         """
-        return self.back() if self.moves else (self.edit(purpose),)
+        return self.back() if self.view.routes_fixed else (self.edit(purpose),)
+
+    def names_another_workload(self, purpose: str) -> tuple[Remedy, ...]:
+        """The command that changes workload or style, which admission refuses during a release."""
+        return self.back() if self.view.workload_fixed else (self.edit(purpose),)
 
     def applied(self, kind: str, name: str) -> tuple[Remedy, ...]:
         """The commands for an object that does not exist."""
@@ -86,3 +86,26 @@ class Case:
             self.kubectl(f"get {kind.lower()}", "all objects of this kind"),
             *self.names_another("or name another one in the Rollout"),
         )
+
+
+class SharedCase(Case):
+    """A Rollout whose TrafficRouting has a problem: its commands are about the TrafficRouting, which may be changed at
+    any time.
+    """
+
+    def __init__(self, view: RolloutView, program: str, shared: SharedRoutesView) -> None:
+        super().__init__(view, program)
+        self.reason, self.message, self._routing = shared.reason, shared.problem, shared.name
+
+    def describe(self, purpose: str = "its conditions and Events") -> Remedy:
+        """The command that shows the TrafficRouting."""
+        return self.kubectl(f"describe trafficrouting {self._routing}", purpose)
+
+    def edit(self, purpose: str = "correct the Rollout") -> Remedy:
+        """The command that edits the TrafficRouting."""
+        words = purpose.replace("the Rollout", "the TrafficRouting")
+        return self.kubectl(f"edit trafficrouting {self._routing}", words)
+
+    def names_another(self, purpose: str) -> tuple[Remedy, ...]:
+        """The command that changes what the TrafficRouting names, and the way back of this release."""
+        return self.edit(purpose), *self.back()

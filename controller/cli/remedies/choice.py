@@ -8,7 +8,7 @@ from controller.api.analysis import Verdict
 from controller.api.rollout import Phase
 from controller.cli.reading.leader import NOT_KNOWN
 from controller.cli.remedies import of_objects, of_pods
-from controller.cli.remedies.case import Case
+from controller.cli.remedies.case import Case, SharedCase
 from controller.cli.remedies.of_objects import Answer
 from controller.cli.views.problems import problems_of
 from controller.cli.views.view import Remedy, RolloutView
@@ -27,16 +27,14 @@ TABLE: dict[str, Answer] = {
     reasons.ANALYSIS_TEMPLATE_NOT_FOUND: of_objects.listed("analysistemplates"),
     reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.shared,
     reasons.INVALID_TRAFFIC_ROUTING: of_objects.listed("trafficroutings -o yaml"),
-    **dict.fromkeys(
-        (reasons.WORKLOAD_TAKEN, reasons.SERVICE_IN_USE), of_objects.listed("rollouts")
-    ),
+    reasons.WORKLOAD_TAKEN: of_objects.taken,
+    reasons.SERVICE_IN_USE: of_objects.in_use,
     reasons.SERVICE_WITHOUT_SELECTOR: of_objects.service,
     reasons.SERVICE_SELECTS_NO_POD: of_objects.service,
     **dict.fromkeys(
         (
             reasons.SERVICE_UNREADABLE,
             reasons.SERVICE_NOT_OURS,
-            reasons.CONFIG_NOT_OURS,
             reasons.OBJECT_NOT_OURS,
             reasons.ORIGINAL_CORRUPT,
             reasons.AMBIGUOUS_CHANGE,
@@ -46,10 +44,10 @@ TABLE: dict[str, Answer] = {
             reasons.GATEWAY_OBJECT_TOO_LARGE,
             reasons.GATEWAY_OBJECT_UNREADABLE,
             reasons.NOTHING_TO_DIVIDE,
-            reasons.REVERT_REFUSED,
         ),
         of_objects.unusable,
     ),
+    **dict.fromkeys((reasons.CONFIG_NOT_OURS, reasons.REVERT_REFUSED), of_objects.refused_copy),
     reasons.ROUTE_HELD: of_objects.changed,
     reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
     **dict.fromkeys(
@@ -63,17 +61,19 @@ TABLE: dict[str, Answer] = {
     **dict.fromkeys(
         (
             reasons.INVALID_ROLLOUT,
-            reasons.UNSUPPORTED_STYLE,
-            reasons.UNSUPPORTED_WORKLOAD,
             reasons.UNSUPPORTED_STEP,
             reasons.INVALID_ANALYSIS,
-            reasons.CLUSTER_SCOPED_KIND,
-            reasons.NAME_TOO_LONG,
-            reasons.SIBLING_NAMED_TWICE,
             reasons.TRAFFIC_UNREADABLE,
             reasons.SHARED_SERVICE_MIXES_REVISIONS,
         ),
         of_objects.edited,
+    ),
+    **dict.fromkeys(
+        (reasons.UNSUPPORTED_STYLE, reasons.UNSUPPORTED_WORKLOAD), of_objects.edited_workload
+    ),
+    **dict.fromkeys(
+        (reasons.CLUSTER_SCOPED_KIND, reasons.NAME_TOO_LONG, reasons.SIBLING_NAMED_TWICE),
+        of_objects.edited_routes,
     ),
     **dict.fromkeys(
         (
@@ -102,8 +102,16 @@ def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
     if view.unattended and view.unattended != NOT_KNOWN:
         return of_objects.unattended()
     case = Case(view, program)
+    shared = view.shared_routes
+    if shared is not None and shared.problem and case.reason in ("", shared.reason):
+        found = _answer(SharedCase(view, program, shared))
+        return _possible(case, found if case.reason else case.once(*_waiting(case), *found))
+    return _possible(case, _answer(case))
+
+
+def _answer(case: Case) -> tuple[Remedy, ...]:
     answer = TABLE.get(case.reason, of_pods.missing_or_failing) if case.reason else _waiting
-    return _possible(case, answer(case))
+    return answer(case)
 
 
 def _possible(case: Case, found: tuple[Remedy, ...]) -> tuple[Remedy, ...]:

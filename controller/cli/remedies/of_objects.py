@@ -25,10 +25,19 @@ def missing(case: Case) -> tuple[Remedy, ...]:
 def unusable(case: Case) -> tuple[Remedy, ...]:
     """An object exists with a wrong content."""
     found = mentions.named(case.message)
+    named = case.names_another("correct the Rollout")
+    if found is None:
+        return case.describe(), *named
+    kind, name = found
+    return case.kubectl(f"get {kind.lower()} {name} -o yaml", "what it says"), *named
+
+
+def refused_copy(case: Case) -> tuple[Remedy, ...]:
+    """An object that no reference of the Rollout names is in the way."""
+    found = mentions.named(case.message)
     if found is None:
         return case.describe(), case.edit()
-    kind, name = found
-    return case.kubectl(f"get {kind.lower()} {name} -o yaml", "what it says"), case.edit()
+    return case.kubectl(f"get {found[0].lower()} {found[1]} -o yaml", "what it says"), case.edit()
 
 
 def service(case: Case) -> tuple[Remedy, ...]:
@@ -78,7 +87,11 @@ def not_served(case: Case) -> tuple[Remedy, ...]:
 
 def changed(case: Case) -> tuple[Remedy, ...]:
     """Somebody changed a gateway object, and the release holds at it."""
-    return case.describe("what was changed"), case.undo()
+    found = mentions.named(case.message)
+    if found is None:
+        return case.describe("what was changed"), case.undo()
+    words = f"get {found[0].lower()} {found[1]} -o yaml --show-managed-fields"
+    return case.describe("what was changed"), case.kubectl(words, "by whom"), case.undo()
 
 
 def autoscaler(case: Case) -> tuple[Remedy, ...]:
@@ -91,8 +104,8 @@ def autoscaler(case: Case) -> tuple[Remedy, ...]:
 def gate(case: Case) -> tuple[Remedy, ...]:
     """Metrics hold the release."""
     paused = case.summary.state == StepState.STEP_PAUSED
-    on = case.approve("go on nevertheless") if paused else case.ours("retry", "measure again")
-    return case.undo(), on, case.describe("every measurement")
+    on = (case.approve("go on nevertheless"),) if paused else ()
+    return case.undo(), case.ours("retry", "measure again"), *on, case.describe("every measurement")
 
 
 def account(case: Case) -> tuple[Remedy, ...]:
@@ -135,6 +148,18 @@ def listed(words: str) -> Answer:
     return lambda case: (case.kubectl(f"get {words}", "what there is"), case.edit())
 
 
+def in_use(case: Case) -> tuple[Remedy, ...]:
+    """The release of another Rollout uses the Service."""
+    named = case.names_another("or name another Service in the Rollout")
+    return case.kubectl("get rollouts", "what there is"), *named
+
+
+def taken(case: Case) -> tuple[Remedy, ...]:
+    """Another Rollout has the workload."""
+    named = case.names_another_workload("name another workload")
+    return case.kubectl("get rollouts", "what there is"), *named
+
+
 def shared(case: Case) -> tuple[Remedy, ...]:
     """The TrafficRouting is missing."""
     return case.kubectl("get trafficroutings", "what there is"), *case.names_another(
@@ -143,8 +168,18 @@ def shared(case: Case) -> tuple[Remedy, ...]:
 
 
 def edited(case: Case) -> tuple[Remedy, ...]:
-    """The Rollout asks for something impossible."""
+    """The Rollout asks for something impossible, in a field that may be changed at any time."""
     return case.edit(), case.undo()
+
+
+def edited_routes(case: Case) -> tuple[Remedy, ...]:
+    """The traffic cannot be led as the Rollout says."""
+    return case.once(*case.names_another("correct the Rollout"), case.undo())
+
+
+def edited_workload(case: Case) -> tuple[Remedy, ...]:
+    """The workload, or the style for it, cannot be released."""
+    return case.once(*case.names_another_workload("correct the Rollout"), case.undo())
 
 
 def unattended() -> tuple[Remedy, ...]:

@@ -16,6 +16,7 @@ from controller.cli.views.view import (
     RolloutView,
     RouteView,
     ServiceView,
+    SharedRoutesView,
 )
 
 MAX_READY_PODS = 8
@@ -36,6 +37,15 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
         tree.add(f"{timer.what} {ends(timer.until, now)}")
     add_gates(tree, view.gates, now)
     _add_revisions(tree, view, now)
+    _add_traffic(tree, view)
+    if view.next:
+        tree.add(Text("next: ", style="dim").append(view.next))
+    for gap in view.gaps:
+        tree.add(Text(f"not shown: {gap}", style="red"))
+    return tree
+
+
+def _add_traffic(tree: Tree, view: RolloutView) -> None:
     if view.services:
         branch = tree.add("Services")
         for service in view.services:
@@ -44,11 +54,8 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
         branch = tree.add("Routes")
         for route in view.routes:
             branch.add(_route(route))
-    if view.next:
-        tree.add(Text("next: ", style="dim").append(view.next))
-    for gap in view.gaps:
-        tree.add(Text(f"not shown: {gap}", style="red"))
-    return tree
+    if view.shared_routes is not None:
+        tree.add("Shared routes").add(_shared(view.shared_routes))
 
 
 def headline(view: RolloutView, now: datetime) -> Text:
@@ -125,6 +132,17 @@ def _route(route: RouteView) -> Text:
         if route.original_shares and route.original_shares != route.shares:
             text.append(f" ({' | '.join(route.original_shares)})", style="dim")
     return text
+
+
+def _shared(shared: SharedRoutesView) -> Text:
+    """The TrafficRouting, and whether it leads to the new pods."""
+    text = Text(f"TrafficRouting/{shared.name}  {shared.phase}  ")
+    if shared.problem:
+        return text.append(f"{shared.reason}: {shared.problem}", style="red")
+    return text.append(
+        "leads to the new pods" if shared.routed else "leads to the stable pods",
+        style="cyan" if shared.routed else "default",
+    )
 
 
 def _size(diff: tuple[str, ...]) -> str:

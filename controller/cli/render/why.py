@@ -22,12 +22,21 @@ def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
     lines += [Text(f"{timer.what} {ends(timer.until, now)}") for timer in view.timers]
     for gate in view.gates:
         lines += [gate_line(gate, now), *(_inner(metric, now) for metric in gate.metrics)]
+    if shared := shared_problem(view):
+        lines.append(Text(f"the problem is that of TrafficRouting {shared}", style="red"))
     lines += [
         Text("! ", style="bold red").append(problem, style="red")
         for problem in problems_of(view)
         if gist(problem) not in view.summary.waits_for
     ]
     return Group(*lines, *_next(remedies(view, program)))
+
+
+def shared_problem(view: RolloutView) -> str:
+    """The TrafficRouting whose problem stalls the Rollout; empty if it is another problem."""
+    shared = view.shared_routes
+    known = shared is not None and shared.problem and shared.problem in view.summary.waits_for
+    return f"{view.summary.namespace}/{shared.name}" if shared is not None and known else ""
 
 
 def _next(found: tuple[Remedy, ...]) -> list[Text]:

@@ -12,12 +12,12 @@ from msgspec import structs
 
 from controller.api.jsontree import JsonObject
 from controller.api.names import ROLLOUT_BATCH_ID
-from controller.api.rollout import Rollout, StepState
+from controller.api.rollout import BUSY_PHASES, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.cli.views.gates import gate_views
 from controller.cli.views.images import images_of
 from controller.cli.views.pods import unready_because
-from controller.cli.views.routes import route_views
+from controller.cli.views.routes import route_views, shared_routes_view
 from controller.cli.views.steps import (
     current_state,
     current_step,
@@ -47,6 +47,7 @@ from controller.domain.rollout.release_context import (
 from controller.domain.rollout.routing import all_goes_to_new_because
 from controller.domain.rollout.services import pinned_to
 from controller.domain.rollout.status import condition
+from controller.domain.rollout.way_out import references_may_change
 from controller.kube.resources import (
     DEPLOYMENTS,
     ENDPOINT_SLICES,
@@ -115,6 +116,10 @@ def look_at(seen: Observation, now: datetime, gaps: Mapping[str, Unavailable]) -
         replicas=replicas,
         revisions=revision_views(context) if pods_known else (),
         services=_services(context, gaps),
+        shared_routes=shared_routes_view(context),
+        workload_fixed=rollout.status.phase in BUSY_PHASES,
+        routes_fixed=rollout.status.phase in BUSY_PHASES
+        and not (references_may_change(rollout.status) and stalled(rollout.status)),
         routes=route_views(context) if seen.workload is not None or seen.routes else (),
         next=next_text(rollout, replicas),
         steps=step_views(rollout, replicas),

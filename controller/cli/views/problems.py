@@ -43,7 +43,7 @@ def is_bad(condition: ConditionView) -> bool:
 
 def problems_of(view: RolloutView) -> tuple[str, ...]:
     """The problems of the Rollout, one sentence each."""
-    found = [view.unattended, view.overrun]
+    found = [view.unattended, view.overrun, _of_shared_routes(view)]
     found += [
         f"{condition.type}: {condition.message or condition.reason}"
         for condition in view.conditions
@@ -77,6 +77,12 @@ def pods_in_trouble(view: RolloutView) -> tuple[PodView, ...]:
             if not pod.ready and pod.because not in PASSING:
                 found.setdefault(pod.because, pod)
     return tuple(found.values())
+
+
+def _of_shared_routes(view: RolloutView) -> str:
+    """Before the conditions: a member's condition repeats the message without the TrafficRouting's name."""
+    shared = view.shared_routes
+    return f"trafficrouting/{shared.name}: {shared.problem}" if shared and shared.problem else ""
 
 
 def _about(route: RouteView) -> str:

@@ -7,8 +7,10 @@ import difflib
 
 import yaml
 
+from controller.api.meta import Condition
 from controller.cli.views.shares import shares_in
-from controller.cli.views.view import RouteView
+from controller.cli.views.view import RouteView, SharedRoutesView
+from controller.domain.conditions import find_condition
 from controller.domain.decision import Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
 from controller.domain.rollout.release_context import ReleaseContext
@@ -24,6 +26,23 @@ def route_views(context: ReleaseContext) -> tuple[RouteView, ...]:
     """The view of each gateway object of the Rollout."""
     plans = _plans(context)
     return tuple(_route_view(route, plans) for route in context.seen.routes)
+
+
+def shared_routes_view(context: ReleaseContext) -> SharedRoutesView | None:
+    """The TrafficRouting that the Rollout names; None if it names none, or if that cannot be read."""
+    routing = context.seen.traffic_routing
+    if routing is None:
+        return None
+    status, name = routing.status, context.seen.rollout.metadata.name
+    stall = find_condition(status.conditions, "Stalled")
+    bad = stall if stall is not None and stall.status == "True" else Condition("", "")
+    return SharedRoutesView(
+        name=routing.metadata.name,
+        phase=status.phase,
+        routed=any(member.rollout == name and member.routed for member in status.members),
+        reason=bad.reason,
+        problem=bad.message or bad.reason,
+    )
 
 
 def _plans(context: ReleaseContext) -> dict[str, int]:

@@ -75,6 +75,17 @@ class RouteView(View, frozen=True):
     problem: bool = False
 
 
+class SharedRoutesView(View, frozen=True):
+    """The TrafficRouting whose routes the Rollout shares. `problem` is empty if nobody has to act."""
+
+    name: str
+    phase: str = ""
+    routed: bool = False
+    """Its routes lead to the new pods of this Rollout."""
+    reason: str = ""
+    problem: str = ""
+
+
 class StepView(View, frozen=True):
     """One step of the plan in words; `mark` is `done`, `now` or `to come`."""
 
@@ -184,6 +195,7 @@ class RolloutView(View, frozen=True):
     revisions: tuple[RevisionView, ...] = ()
     services: tuple[ServiceView, ...] = ()
     routes: tuple[RouteView, ...] = ()
+    shared_routes: SharedRoutesView | None = None
     next: str = ""
     steps: tuple[StepView, ...] = ()
     timers: tuple[TimerView, ...] = ()
@@ -197,5 +209,9 @@ class RolloutView(View, frozen=True):
     """Why nothing moves although something could: no controller is at work, or whether one is cannot be known."""
     overrun: str = ""
     """The step asks for a part of the requests, and every pod is new; empty otherwise."""
+    workload_fixed: bool = False
+    """Admission refuses another workload, or another style, at this moment."""
+    routes_fixed: bool = False
+    """Admission refuses a change of what leads the traffic at this moment."""
     no_way_back: str = ""
     """Why `undo` would have nothing to write; empty if it has something, or if that is not known."""

@@ -25,6 +25,7 @@ class Refusal(Value, frozen=True):
 
     `reason` is a CamelCase word for conditions and events; `object` names the object, `script` and `line` the place
     in a script. `retry_after` is the time after which the action is tried again (None: only after a change).
+    `once_moved` is the message for a time when the Rollout's references cannot be changed any more (empty: the same).
     `right` is the right that the API server refused: the Rollout is woken when it may have been granted.
     """
 
@@ -35,3 +36,4 @@ class Refusal(Value, frozen=True):
     line: int = 0
     retry_after: float | None = None
     right: Right | None = None
+    once_moved: str = ""

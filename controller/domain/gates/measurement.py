@@ -1,7 +1,8 @@
 """One measurement, and its result: good, bad, unclear, no data, or an error.
 
-Invariant: pure and total, for every float: NaN is no data (Prometheus answers 0/0 with it), an infinite
-value is a value. A ratio of two zeros is 1: a revision without errors is no worse than another one without errors.
+Invariant: pure and total, for every float: NaN is no data (Prometheus answers 0/0 with it), an infinite value is an
+error (it answers 1/0 with it; minus infinity would pass every maximum). A ratio of two zeros is 1: a revision without
+errors is no worse than another one without errors.
 """
 
 import math
@@ -38,6 +39,8 @@ def read(metric: Metric, measured: Measurement) -> Finding:
     """The result of `measured` for `metric`."""
     if measured.error:
         return Finding(Reading.ERROR, measured.error)
+    if infinite := _infinite(metric, measured):
+        return Finding(Reading.ERROR, infinite)
     if metric.min_samples:
         too_few = _too_few(metric.min_samples, measured.samples)
         if too_few:
@@ -49,8 +52,22 @@ def read(metric: Metric, measured: Measurement) -> Finding:
     return _judged(metric, measured)
 
 
+def _infinite(metric: Metric, measured: Measurement) -> str:
+    """The first infinite value that would be judged, in words; empty if there is none."""
+    stable = measured.stable if metric.compare is not None else None
+    for whose, value in (("new", measured.value), ("stable", stable)):
+        if value is not None and math.isinf(value):
+            sign = "+" if value > 0 else "-"
+            return (
+                f"the query answered {sign}Inf for the {whose} revision, which says neither good nor bad: correct "
+                "a division by zero"
+            )
+    return ""
+
+
 def _too_few(wanted: int, samples: float | None) -> str:
-    counted = 0 if _is_missing(samples) else math.floor(max(0.0, min(samples or 0.0, wanted)))
+    known = samples if samples is not None and math.isfinite(samples) else 0.0
+    counted = math.floor(max(0.0, min(known, wanted)))
     missing = wanted - counted
     return f"needs {missing} more requests: {counted} of {wanted} so far" if missing > 0 else ""
 
@@ -98,9 +115,6 @@ def _ratio(value: float, stable: float) -> float:
         return 1.0
     if stable == 0:
         return math.copysign(math.inf, value)
-    if math.isinf(stable):
-        # Two infinities of different sign, or a finite value against one.
-        return -math.inf if math.isinf(value) else 0.0
     return value / stable
 
 

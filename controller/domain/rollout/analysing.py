@@ -157,16 +157,15 @@ def held_by_gate(context: ReleaseContext, status: RolloutStatus) -> Refusal | No
         return None
     name = context.seen.rollout.metadata.name
     state = moonshift_status(status).state
-    going_on = (
-        f"approve to go on nevertheless (kubectl moonshift approve {name})"
-        if state == StepState.STEP_PAUSED
-        else f"measure again (kubectl moonshift retry {name})"
-    )
+    ways = [
+        f"go back (kubectl moonshift undo {name})",
+        f"measure again (kubectl moonshift retry {name})",
+    ]
+    if state == StepState.STEP_PAUSED:
+        ways.append(f"approve to go on nevertheless (kubectl moonshift approve {name})")
     where = f"the metrics of step({run.step})" if run.step != BACKGROUND else "metrics"
     verdict = "failed" if run.verdict == Verdict.FAILED else "give no verdict"
-    text = (
-        f"{where} {verdict}: {run.message}; go back (kubectl moonshift undo {name}), or {going_on}"
-    )
+    text = f"{where} {verdict}: {run.message}; {', '.join(ways[:-1])}, or {ways[-1]}"
     return Refusal(_reason_of(run), text)
 
 

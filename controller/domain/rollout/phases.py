@@ -71,7 +71,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.transition import Continue, Stop, Transition
-from controller.domain.rollout.way_out import MISSING
+from controller.domain.rollout.way_out import MISSING, as_it_may_be_solved
 
 MAX_TRANSITIONS = 64
 """A pass goes through far fewer states; reaching this number is a defect, and stops the pass instead of the process."""
@@ -107,6 +107,7 @@ def refused(seen: Observation, decision: Decision, refusal: Refusal, now: dateti
 
     If the decision has reported the missing object itself, its words stay: they name what helps at that moment.
     """
+    refusal = as_it_may_be_solved(refusal, decision.status)
     known = condition(decision.status, "Stalled")
     told = known is not None and (known.status, known.reason) == ("True", refusal.reason)
     if told and refusal.reason in MISSING:
@@ -115,6 +116,12 @@ def refused(seen: Observation, decision: Decision, refusal: Refusal, now: dateti
     status = with_kstatus(status, refusal, now)
     notes = (*decision.notes, *_reported_once(seen.rollout.status, refusal))
     return structs.replace(decision, status=settled(seen.rollout.status, status), notes=notes)
+
+
+def _with_problem(notes: tuple[Note, ...], problem: tuple[Note, ...]) -> tuple[Note, ...]:
+    """The Event of a problem says what to do, so it stands for the note that has its reason: a gate's verdict."""
+    told = {note.reason for note in problem}
+    return (*(note for note in notes if note.reason not in told), *problem)
 
 
 def _reported_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
@@ -131,7 +138,7 @@ def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> D
     )
     if stop.problem is not None:
         status = structs.replace(status, message=stop.problem.message)
-        notes += _reported_once(stop.status, stop.problem)
+        notes = _with_problem(notes, _reported_once(stop.status, stop.problem))
     status = with_kstatus(mirrored(status), stop.problem, context.now)
     status = settled(context.seen.rollout.status, status)
     housekeeping = _housekeeping(context, status)

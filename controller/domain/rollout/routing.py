@@ -28,7 +28,7 @@ from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
-from controller.domain.rollout.way_out import create_or, is_before_the_first_move
+from controller.domain.rollout.way_out import create_or, references_may_change
 from controller.domain.traffic.plan.abilities import (
     left_out,
     missing_abilities,
@@ -130,7 +130,7 @@ def unreadable_routes(context: ReleaseContext, status: RolloutStatus) -> Refusal
                     object=named,
                 )
             case RouteUnreadable(reason=reason, message=message, why=why):
-                if is_before_the_first_move(status):
+                if references_may_change(status):
                     message = or_correct(message, why, "apiVersion and kind")
                 return Refusal(reason=reason, message=message, object=named)
             case RoutePresent():

@@ -55,17 +55,26 @@ def is_not_admitted(context: ReleaseContext, status: RolloutStatus) -> Stop | No
     """Wait, before the first pod, until the TrafficRouting has tried the routes of this release without writing them;
     None when it has, or nothing is shared.
     """
-    if not shared_routing_of(context.seen.rollout) or _member(context) is not None:
+    if not shared_routing_of(context.seen.rollout):
+        return None
+    member, ours = _member(context), moonshift_status(status)
+    if member is not None and (
+        member.routed or ours.returning or member.release_started_at in (None, ours.started_at)
+    ):
         return None
     return Stop(status, problem=_trouble(context))
 
 
 def shared_route_is_closed(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Wait until the shared routes lead to the new pods; None when they do, or nothing is shared."""
+    """Wait until the shared routes lead to the new pods, and no other writer holds them; None when that is so, or
+    nothing is shared.
+    """
     if not shared_routing_of(context.seen.rollout):
         return None
     if shared_route_is_open(context):
-        return None
+        held = hindrance(context)
+        is_held = held is not None and held.reason == reasons.ROUTE_HELD
+        return Stop(status, problem=held) if is_held else None
     return join(context, status) or _waits_for_route(context, status)
 
 
@@ -114,6 +123,19 @@ def leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         return Stop(status, problem=_trouble(context))
     due = (member.since or context.now) + grace_of(routing)
     return Stop(status, wake_at=due) if due > context.now else None
+
+
+def hindrance(context: ReleaseContext) -> Refusal | None:
+    """The problem that keeps the shared routes from following, once this Rollout shares them; None if it may be about
+    the routes of a Rollout that has just joined, which hinders no other release. `shared_side_is_empty` has its own.
+    """
+    routing, found = context.seen.traffic_routing, _trouble(context)
+    if routing is None or found is None or _member(context) is None:
+        return None
+    if found.reason == reasons.SIDE_WITHOUT_ENDPOINTS:
+        return None
+    newcomers = set(joined(routing)) - {member.rollout for member in routing.status.members}
+    return None if newcomers and found.reason != reasons.ROUTE_HELD else found
 
 
 def shared_side_is_empty(context: ReleaseContext) -> Refusal | None:

@@ -31,7 +31,7 @@ from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
-from controller.domain.rollout.shared_routing import join, shared_route_is_closed
+from controller.domain.rollout.shared_routing import hindrance, join, shared_route_is_closed
 from controller.domain.rollout.status import enter, progressing, with_moonshift_status
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
@@ -234,10 +234,12 @@ def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
 
 
 def _with_shared_routing(context: ReleaseContext, stop: Stop) -> Stop:
-    """`stop`; the Rollout joins again if its TrafficRouting was made again, or is another one now."""
+    """`stop`; the Rollout joins again if its TrafficRouting was made again, or is another one now. A problem of the
+    TrafficRouting stalls its members, as a problem of a Rollout's own routes does.
+    """
     joining = join(context, stop.status)
     if joining is None:
-        return stop
+        return structs.replace(stop, problem=stop.problem or hindrance(context))
     return structs.replace(
         stop,
         actions=(*joining.actions, *stop.actions),

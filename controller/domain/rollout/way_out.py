@@ -1,15 +1,20 @@
-"""The remedies for an object that a release needs and that does not exist.
+"""The remedies for an object that a release needs and that does not exist, or that is in its way.
 
 Invariant: the words name only what admission accepts at that moment. A reference may be corrected until the first move
 (`domain/admission/rollout`); after it, the object has to be created again, or the release goes back, for which no
 object has to exist. Must not decide which objects are missing.
 """
 
+from msgspec import structs
+
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.availability import NotServed
+from controller.domain.decision import Refusal
+from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
 
+GO_BACK = "go back (kubectl moonshift undo)"
 MISSING = (
     reasons.GATEWAY_OBJECT_NOT_FOUND,
     reasons.SERVICE_NOT_FOUND,
@@ -24,8 +29,22 @@ def is_before_the_first_move(status: RolloutStatus) -> bool:
     return found is not None and found.reason == reasons.INITIALIZING
 
 
+def references_may_change(status: RolloutStatus) -> bool:
+    """Admission accepts a change of what leads the traffic, once this status and its problem are stored. A third
+    revision is noticed while the routes of the one before are still restored: `goal` says so.
+    """
+    return is_before_the_first_move(status) and not moonshift_status(status).goal
+
+
 def create_or(correction: str, status: RolloutStatus) -> str:
     """The remedies for a missing object; `correction` is what an author may change before the first move."""
-    if is_before_the_first_move(status):
+    if references_may_change(status):
         return f"create it, or correct {correction}"
-    return "create it again, or go back (kubectl moonshift undo)"
+    return f"create it again, or {GO_BACK}"
+
+
+def as_it_may_be_solved(refusal: Refusal, status: RolloutStatus) -> Refusal:
+    """The refusal of an action, with a message that names what its author may do at that moment."""
+    if not refusal.once_moved or references_may_change(status):
+        return refusal
+    return structs.replace(refusal, message=refusal.once_moved)

@@ -120,8 +120,12 @@ def refused_routing(
     seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, refusal: Refusal, now: datetime
 ) -> TrafficRoutingDecision:
     """The decision after the effect refused one of its actions: nobody is admitted by this pass."""
-    known = {member.rollout for member in seen.routing.status.members}
-    members = tuple(member for member in decision.status.members if member.rollout in known)
+    known = {member.rollout: member for member in seen.routing.status.members}
+    members = tuple(
+        structs.replace(member, release_started_at=known[member.rollout].release_started_at)
+        for member in decision.status.members
+        if member.rollout in known
+    )
     status = structs.replace(decision.status, members=members)
     status = with_condition(status, refusal, now)
     conditions = settled_conditions(seen.routing.status.conditions, status.conditions)

@@ -4,12 +4,13 @@ A Rollout joins by a finalizer of its own on the TrafficRouting and leaves by re
 nothing is decided here.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from controller.api.networking import EndpointSlice
-from controller.api.rollout import Phase, Rollout
+from controller.api.rollout import MoonshiftStatus, Phase, Rollout
 from controller.api.trafficrouting import (
     PROGRESSING_FINALIZER_PREFIX,
+    Member,
     TrafficRouting,
 )
 from controller.api.workloads import Pod
@@ -61,6 +62,18 @@ def grace_of(routing: TrafficRouting) -> timedelta:
     """The time that proxies get to learn that a route has moved: the longest of all shared routes."""
     longest = max((entry.grace_period_seconds for entry in routing.spec.object_ref), default=0)
     return timedelta(seconds=longest)
+
+
+def started_at(rollout: Rollout) -> datetime | None:
+    """The start of the Rollout's release; None before its first."""
+    ours = rollout.status.moonshift
+    return ours.started_at if isinstance(ours, MoonshiftStatus) else None
+
+
+def is_admitted(member: Member, rollout: Rollout) -> bool:
+    """The routes of the Rollout's present release were tried. A third revision is another release."""
+    known = member.release_started_at
+    return known is None or known == started_at(rollout)
 
 
 def is_under_way(rollout: Rollout) -> bool:

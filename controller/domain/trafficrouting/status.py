@@ -20,7 +20,7 @@ from controller.domain.decision import (
     Severity,
 )
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
-from controller.domain.trafficrouting.seen import TrafficRoutingSeen, joined
+from controller.domain.trafficrouting.seen import TrafficRoutingSeen, joined, started_at
 from controller.domain.trafficrouting.shared_routes import is_routed, leads_to_new
 
 
@@ -74,17 +74,21 @@ def _members(
             or (old is not None and old.routed and _is_waited_for(seen, open_routes))
         )
         since = old.since if old is not None and old.routed == routed else now
-        members.append(Member(rollout=name, routed=routed, since=since))
+        begun = old.release_started_at if old is not None else None
+        if name in present:
+            begun = started_at(present[name].rollout)
+        members.append(Member(name, routed, since, begun))
     return tuple(members)
 
 
 def _with_newcomers(seen: TrafficRoutingSeen, now: datetime) -> tuple[Member, ...]:
     """The members so far, and those that joined meanwhile."""
-    before = seen.routing.status.members
-    known = {member.rollout for member in before}
-    names = {member.rollout.metadata.name for member in seen.members} - known
-    added = (Member(rollout=name, routed=False, since=now) for name in names)
-    return tuple(sorted((*before, *added), key=lambda member: member.rollout))
+    found = {member.rollout: member for member in seen.routing.status.members}
+    for member in seen.members:
+        name, begun = member.rollout.metadata.name, started_at(member.rollout)
+        old = found.get(name, Member(rollout=name, routed=False, since=now))
+        found[name] = structs.replace(old, release_started_at=begun)
+    return tuple(found[name] for name in sorted(found))
 
 
 def _is_waited_for(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> bool:

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from controller.domain import availability, reasons
 from controller.domain.decision import NotYet, OwnScript, Reference, Refusal, RoutePlan
+from controller.domain.rollout.way_out import GO_BACK
 from controller.domain.traffic.plan.script_input import Cycle
 from controller.errors import (
     WRITE_REFUSED,
@@ -193,20 +194,23 @@ def too_large(message: str, subject: str) -> Refusal:
 
 def named_twice(name: str, subject: str) -> Refusal:
     """Two Services behind one object whose copies would have the same name."""
+    text = f"{subject}: the entries of two Services want a {name} beside it"
     return Refusal(
         reasons.SIBLING_NAMED_TWICE,
-        f"{subject}: two entries of trafficRoutings want a {name} beside it; give each Service an object of its own",
+        f"{text}: give each Service an object of its own",
         object=subject,
+        once_moved=f"{text}: {GO_BACK}",
     )
 
 
 def somebody_elses(name: str, subject: str) -> Refusal:
     """An object of the needed name was not made for this Rollout."""
+    text = f"{name} exists and was not made for this Rollout, so it is not written: delete or rename it"
     return Refusal(
         reasons.OBJECT_NOT_OURS,
-        f"{name} exists and was not made for this Rollout, so it is not written: delete or rename it, or name another "
-        f"object than {subject} in trafficRoutings",
+        f"{text}, or lead the traffic by another object than {subject}",
         object=name,
+        once_moved=f"{text}, or {GO_BACK}",
     )
 
 

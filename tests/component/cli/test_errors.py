@@ -1,11 +1,14 @@
 """An error is one line on standard error and an exit code, never a stack trace."""
 
+import contextlib
+import errno
+import io
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from controller.cli.main import cli
+from controller.cli.main import cli, main
 from tests.component.cli.double import ROLLOUTS, cluster, make_rollout
 from tests.component.kube.faulty_server import status
 
@@ -101,3 +104,18 @@ def test_every_help_teaches_with_an_example(command: str) -> None:
     result = CliRunner().invoke(cli, [*filter(None, [command]), "--help"])
     assert result.exit_code == 0
     assert "kubectl" in result.output
+
+
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["moonshift", "version"])
+
+    def no_space(**given: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cli, "main", no_space)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert said.getvalue().startswith("error: ")
+    assert said.getvalue().endswith("No space left on device\n")

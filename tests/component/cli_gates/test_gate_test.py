@@ -82,7 +82,8 @@ async def test_a_good_gate_shows_query_value_reason_and_series(tmp_path: Path) -
         (0.5, 3, "Bad  0.5 is above 0.01"),
         (None, 4, "NoData  the query answered no value for the new revision; noData: hold"),
         (float("nan"), 4, "NoData"),
-        (float("inf"), 3, "Bad  inf is above 0.01"),
+        (float("inf"), 1, "Error  the query answered +Inf for the new revision"),
+        (float("-inf"), 1, "Error  the query answered -Inf for the new revision"),
     ],
 )
 async def test_the_exit_code_agrees_with_the_value(

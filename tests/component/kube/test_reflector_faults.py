@@ -267,6 +267,32 @@ async def test_a_kind_that_vanishes_is_listed_again_when_it_returns() -> None:
 
 
 @virtual_time
+async def test_a_kind_that_returns_after_a_long_absence_is_followed_within_seconds() -> None:
+    absent = [answering(404, b"404 page not found\n")] * 20
+    initializing = answering(429, status(429, "TooManyRequests", "storage is (re)initializing"))
+    server = FaultyServer(
+        lists=[*absent, initializing, listing("10"), listing("10")],
+        # publishing an authority in the definition ends the watches of the kind
+        watches=[streaming(), silent(event("ADDED", thing("a", "11")))],
+    )
+    async with reflecting(server) as scene:
+        while len(server.listed) <= len(absent):
+            await settled(1)
+        await settled(2)
+        assert names(scene.store.values()) == ["a"]
+
+
+@virtual_time
+async def test_a_kind_that_comes_and_goes_is_not_asked_for_without_a_pause() -> None:
+    absent = answering(404, b"404 page not found\n")
+    fault = answering(500, status(500, "InternalError", "no"))
+    server = FaultyServer(lists=[absent, fault] * 200)
+    async with reflecting(server):
+        await settled(60)
+        assert len(server.listed) <= 60
+
+
+@virtual_time
 async def test_a_missing_right_is_reported_in_the_servers_words_and_healed_when_granted() -> None:
     message = 'things.example.com is forbidden: User "x" cannot list resource "things"'
     denied = answering(403, status(403, "Forbidden", message))

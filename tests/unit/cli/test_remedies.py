@@ -9,7 +9,7 @@ from controller.cli.output import plain
 from controller.cli.remedies import mentions
 from controller.cli.remedies.choice import TABLE, remedies
 from controller.cli.render.why import answer
-from controller.cli.views.problems import why
+from controller.cli.views.problems import problems_of, why
 from controller.cli.views.view import (
     ConditionView,
     GateMetricView,
@@ -18,6 +18,7 @@ from controller.cli.views.view import (
     RevisionView,
     Role,
     RolloutView,
+    SharedRoutesView,
     Summary,
 )
 from controller.cli.views.waiting import APPROVAL, NODES, NOTHING, REPLICAS
@@ -153,6 +154,10 @@ def test_a_script_is_stored_in_the_place_where_the_lookup_finds_it(there: str, f
         ("ServiceWithoutSelector", "Service shop/web has no selector"),
         ("ScriptNotFound", "Lane shop/web: no script in key k of ConfigMap c"),
         ("ServiceAccountForbidden", "Lane shop/web: nothing is written"),
+        ("ObjectNotOurs", "Ingress shop/web-canary exists and was not made for this Rollout"),
+        ("SiblingNamedTwice", "Ingress shop/web: two entries want Ingress web-canary beside it"),
+        ("ServiceInUse", "Service shop/web is used by the release of Rollout shop/other"),
+        ("ClusterScopedKind", "Lane shop/web cannot be referred to"),
     ],
 )
 @pytest.mark.parametrize(
@@ -166,7 +171,7 @@ def test_a_script_is_stored_in_the_place_where_the_lookup_finds_it(there: str, f
 def test_another_object_is_offered_only_while_admission_accepts_it(
     reason: str, message: str, state: str, edits: bool
 ) -> None:
-    view = stalled(reason, message)
+    view = structs.replace(stalled(reason, message), routes_fixed=not edits)
     progress = ConditionView("Progressing", "True", state, "")
     found = typed(structs.replace(view, conditions=(*view.conditions, progress)))
     assert any("edit rollout" in line for line in found) is edits
@@ -175,6 +180,57 @@ def test_another_object_is_offered_only_while_admission_accepts_it(
         assert any("undo web" in line for line in found)
     if state == "Cancelling":
         assert not any("undo web" in line for line in found)
+
+
+@pytest.mark.parametrize("reason", ["WorkloadTaken", "UnsupportedStyle", "UnsupportedWorkload"])
+@pytest.mark.parametrize("fixed", [True, False])
+def test_another_workload_is_offered_only_while_admission_accepts_it(
+    reason: str, fixed: bool
+) -> None:
+    view = structs.replace(stalled(reason, "web is of another Rollout"), workload_fixed=fixed)
+    assert any("edit rollout" in line for line in typed(view)) is not fixed
+
+
+def shared(reason: str, message: str, view: RolloutView) -> RolloutView:
+    """The view, with a problem of the TrafficRouting."""
+    routes = SharedRoutesView("lane", "Progressing", True, reason, message)
+    return structs.replace(view, shared_routes=routes)
+
+
+HELD = "VirtualService shop/web was changed by flux at spec.http, and two writers must not fight"
+
+
+def test_a_held_shared_route_is_looked_at_in_its_trafficrouting() -> None:
+    view = shared("RouteHeld", HELD, stalled("RouteHeld", HELD))
+    assert typed(view) == [
+        "kubectl describe trafficrouting lane -n shop",
+        "kubectl get virtualservice web -o yaml --show-managed-fields -n shop",
+        "kubectl moonshift undo web -n shop",
+    ]
+    assert problems_of(view) == (f"trafficrouting/lane: {HELD}",)
+    text = plain(answer(view, NOW, KUBECTL))
+    assert text.count(HELD) == 1
+    assert "the problem is that of TrafficRouting shop/lane" in text
+
+
+def test_a_trafficrouting_is_corrected_in_its_own_object() -> None:
+    text = "TrafficRouting shop/lane: spec.strategy has neither weight nor matches: set one"
+    view = shared("InvalidTrafficRouting", text, stalled("InvalidTrafficRouting", text))
+    assert "kubectl edit trafficrouting lane -n shop" in typed(view)
+    assert not any("edit rollout" in line for line in typed(view))
+
+
+def test_a_problem_of_a_trafficrouting_does_not_hide_the_approval_that_is_waited_for() -> None:
+    waiting = structs.replace(QUIET, summary=structs.replace(SUMMARY, waits_for=APPROVAL))
+    view = shared("Forbidden", "VirtualService shop/other: User cannot update it", waiting)
+    assert typed(view)[0] == "kubectl moonshift approve web -n shop"
+    assert "kubectl describe trafficrouting lane -n shop" in typed(view)
+
+
+def test_a_problem_of_the_rollouts_own_comes_before_one_of_its_trafficrouting() -> None:
+    own = stalled("AnalysisFailed", "the metrics of step(1) failed")
+    assert typed(shared("RouteHeld", HELD, own)) == typed(own)
+    assert f"! trafficrouting/lane: {HELD}" in plain(answer(shared("RouteHeld", HELD, own), NOW))
 
 
 def test_the_right_of_an_account_is_granted_by_the_commands_of_the_message() -> None:
@@ -247,7 +303,7 @@ def test_without_the_new_pods_an_approval_helps_only_where_a_step_waits_for_one(
 def test_a_gate_is_measured_again_before_the_pause_and_approved_in_it() -> None:
     assert any(" retry " in command for command in typed(stalled("AnalysisFailed")))
     paused = typed(stalled("AnalysisFailed", state="StepPaused"))
-    assert any(" approve " in command for command in paused)
+    assert [command.split()[2] for command in paused] == ["undo", "retry", "approve", "describe"]
 
 
 @pytest.mark.parametrize(

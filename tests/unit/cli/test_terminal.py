@@ -27,6 +27,15 @@ def test_control_characters_are_shown_as_their_picture() -> None:
     assert clean("naïve ✓ 漢字") == "naïve ✓ 漢字"
 
 
+@pytest.mark.parametrize("words", ["see [/x]", "a [red]b[/red]", "at :smile: [link=x]y[/link]"])
+def test_brackets_and_names_of_emoji_in_others_text_are_only_text(words: str) -> None:
+    table = Table(words)
+    table.add_row(words)
+    tree = Tree(words)
+    tree.add(words)
+    assert plain(Group(table, tree, Text(words))).count(words) == 5
+
+
 def test_no_renderable_lets_them_through_on_a_terminal_and_colours_stay() -> None:
     table = Table("A")
     table.add_row(Text("x\x1b[2Jy", style="red"))

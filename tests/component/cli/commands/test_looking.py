@@ -67,6 +67,40 @@ async def test_why_is_a_few_lines_for_people_and_fields_for_programs(tmp_path: P
     assert found["command"].endswith("approve web -n default")
 
 
+LANES = "/apis/rollouts.kruise.io/v1alpha1/namespaces/default/trafficroutings"
+HELD = "VirtualService default/web was changed by flux, and two writers must not fight"
+
+
+async def test_the_problem_of_a_shared_route_is_read_from_its_trafficrouting(
+    tmp_path: Path,
+) -> None:
+    member = make_rollout()
+    member["metadata"]["annotations"] = {"rollouts.kruise.io/trafficrouting": "lane"}
+    stalled = {"type": "Stalled", "status": "True", "reason": "RouteHeld", "message": HELD}
+    lane = {
+        "metadata": {"name": "lane", "namespace": "default", "uid": "uid-lane"},
+        "spec": {"objectRef": [{"service": "web"}], "strategy": {"weight": 20}},
+        "status": {
+            "phase": "Progressing",
+            "conditions": [stalled],
+            "members": [{"rollout": "web", "routed": True}],
+        },
+    }
+    async with cluster(tmp_path, member) as api:
+        api.collections[LANES] = [lane]
+        why = await api.run("why", "web")
+        described = await api.run("describe", "web", "-o", "json")
+    assert f"! trafficrouting/lane: {HELD}" in why.output
+    assert "kubectl describe trafficrouting lane -n default" in why.output
+    assert json.loads(described.output)["sharedRoutes"] == {
+        "name": "lane",
+        "phase": "Progressing",
+        "routed": True,
+        "reason": "RouteHeld",
+        "problem": HELD,
+    }
+
+
 async def test_versions_are_shown_as_far_as_they_are_known(tmp_path: Path) -> None:
     async with cluster(tmp_path) as api:
         api.overrides["GET", "/version"] = (200, {"gitVersion": "v1.35.0"})

@@ -10,7 +10,12 @@ from tests.component.cli.double import (
     cluster,
     make_rollout,
 )
-from tests.component.kube.faulty_server import event
+from tests.component.kube.faulty_server import event, status
+
+DENIED = (
+    'rollouts.rollouts.kruise.io is forbidden: User "ci" cannot list resource "rollouts" in API group '
+    '"rollouts.kruise.io" in the namespace "default"'
+)
 
 SUCCEEDED = {"type": "Succeeded", "status": "True"}
 
@@ -79,3 +84,16 @@ async def test_status_of_a_deleted_rollout_fails(tmp_path: Path) -> None:
         result = await api.run("status", "web", "--timeout", "90s")
     assert result.exit_code == 1
     assert "was deleted" in result.stderr
+
+
+async def test_a_rollout_that_may_be_read_and_not_watched_ends_the_wait(
+    tmp_path: Path,
+) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.overrides["GET", ROLLOUTS] = (403, status(403, "Forbidden", DENIED))
+        result = await api.run("status", "web")
+    assert result.exit_code == 1
+    assert "Rollout default/web cannot be followed: forbidden: user ci may not list" in (
+        result.stderr
+    )
+    assert "kubectl auth can-i list rollouts.rollouts.kruise.io -n default" in result.stderr

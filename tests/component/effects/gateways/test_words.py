@@ -2,8 +2,14 @@
 
 import pytest
 
-from controller.domain.decision import Reference
-from controller.effects.gateways.refusals import cluster_scoped, forbidden, unreadable
+from controller.domain.decision import Reference, Refusal
+from controller.effects.gateways.refusals import (
+    cluster_scoped,
+    forbidden,
+    named_twice,
+    somebody_elses,
+    unreadable,
+)
 from controller.errors import Forbidden
 
 DENIED = (
@@ -36,3 +42,18 @@ def test_a_cluster_scoped_kind_is_refused_with_the_flag_that_allows_it() -> None
     refusal = cluster_scoped(Reference("x.io/v1", "Wide", "web", "web", "web"), SUBJECT)
     assert "Wide is cluster-scoped" in refusal.message
     assert "--allow-cluster-scoped-gateways" in refusal.message
+
+
+@pytest.mark.parametrize(
+    ("refusal", "correction"),
+    [
+        (somebody_elses("Ingress shop/web-canary", "Ingress/web"), "by another object"),
+        (named_twice("Ingress web-canary", "Ingress shop/web"), "an object of its own"),
+    ],
+)
+def test_once_a_release_has_moved_no_other_reference_is_asked_for(
+    refusal: Refusal, correction: str
+) -> None:
+    assert correction in refusal.message
+    assert correction not in refusal.once_moved
+    assert "go back (kubectl moonshift undo)" in refusal.once_moved

@@ -44,6 +44,11 @@ def test_a_target_that_is_no_rollout_is_refused(word: str) -> None:
         rollout_names([word])
 
 
+def test_an_empty_name_is_refused_before_it_names_all_rollouts() -> None:
+    with pytest.raises(click.UsageError, match="the NAME is empty"):
+        rollout_names([""])
+
+
 def test_one_means_one() -> None:
     assert one_rollout(["rollout", "web"]) == "web"
     with pytest.raises(click.UsageError, match="one Rollout was expected, got 2"):

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from controller.api.analysis import Bounds, Comparison, Metric, NoData, Reading
+from controller.api.analysis import (
+    Bounds,
+    Comparison,
+    Metric,
+    MetricRun,
+    NoData,
+    Reading,
+    Verdict,
+)
+from controller.domain.gates.judging import counted
 from controller.domain.gates.measurement import Measurement, read
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,20 +37,23 @@ def measured(
     [
         (LOW, 0.01, None, Reading.GOOD),
         (LOW, 0.0101, None, Reading.BAD),
-        (LOW, math.inf, None, Reading.BAD),
-        (LOW, -math.inf, None, Reading.GOOD),
+        (LOW, math.nan, None, Reading.NO_DATA),
+        (LOW, math.inf, None, Reading.ERROR),
+        (LOW, -math.inf, None, Reading.ERROR),
+        (LOW, 0.01, math.inf, Reading.GOOD),
         (Metric(name="rate", success=Bounds(min=0.99)), 0.98, None, Reading.BAD),
         (AS_GOOD, 0.24, 0.2, Reading.GOOD),
         (AS_GOOD, 0.25, 0.2, Reading.BAD),
         (AS_GOOD, 0.0, 0.0, Reading.GOOD),
         (AS_GOOD, 0.1, 0.0, Reading.BAD),
         (AS_GOOD, -0.1, 0.0, Reading.GOOD),
-        (AS_GOOD, math.inf, math.inf, Reading.GOOD),
-        (AS_GOOD, 1.0, math.inf, Reading.GOOD),
-        (AS_GOOD, -math.inf, math.inf, Reading.GOOD),
+        (AS_GOOD, math.inf, math.inf, Reading.ERROR),
+        (AS_GOOD, 1.0, math.inf, Reading.ERROR),
+        (AS_GOOD, 1.0, -math.inf, Reading.ERROR),
+        (AS_GOOD, -math.inf, 1.0, Reading.ERROR),
+        (AS_GOOD, 1.0, math.nan, Reading.NO_DATA),
         (NO_WORSE, 0.02, 0.015, Reading.GOOD),
         (NO_WORSE, 0.03, 0.01, Reading.BAD),
-        (NO_WORSE, math.inf, math.inf, Reading.GOOD),
     ],
 )
 def test_a_value_is_good_within_its_bounds(
@@ -84,7 +96,7 @@ def test_too_few_requests_are_counted_in_words(samples: float | None, needed: in
 
 def test_enough_requests_are_judged() -> None:
     metric = Metric(name="errors", success=Bounds(max=1), min_samples=400)
-    assert read(metric, measured(0.0, samples=math.inf)).reading is Reading.GOOD
+    assert read(metric, measured(0.0, samples=400.0)).reading is Reading.GOOD
 
 
 def test_an_error_is_neither_good_nor_bad() -> None:
@@ -92,8 +104,23 @@ def test_an_error_is_neither_good_nor_bad() -> None:
     assert (found.reading, found.reason) == (Reading.ERROR, "no connection")
 
 
-def test_an_impossible_number_of_requests_counts_as_none() -> None:
-    found = read(structs.replace(LOW, min_samples=5), measured(0.0, samples=-math.inf))
+def test_an_infinite_value_is_named_as_prometheus_writes_it_and_whose_it_is() -> None:
+    assert "-Inf for the new revision" in read(LOW, measured(-math.inf)).reason
+    assert "+Inf for the stable revision" in read(AS_GOOD, measured(1.0, math.inf)).reason
+
+
+@pytest.mark.parametrize("metric", [LOW, structs.replace(LOW, no_data=NoData.PASS)])
+def test_no_infinite_value_passes_a_metric(metric: Metric) -> None:
+    run = MetricRun(name=metric.name)
+    for _ in range(metric.consecutive_error_limit + 1):
+        assert run.verdict == Verdict.RUNNING
+        run = counted(metric, run, measured(-math.inf), endless=False)
+    assert (run.verdict, run.good) == (Verdict.INCONCLUSIVE, 0)
+
+
+@pytest.mark.parametrize("samples", [math.inf, -math.inf, math.nan])
+def test_an_impossible_number_of_requests_counts_as_none(samples: float) -> None:
+    found = read(structs.replace(LOW, min_samples=5), measured(0.0, samples=samples))
     assert (found.reading, "needs 5 more requests" in found.reason) == (Reading.NO_DATA, True)
 
 

@@ -157,6 +157,33 @@ def test_a_failed_gate_holds_the_step_with_any_pause() -> None:
     assert sizes_of(world) == {"v1": 8, "v2": 2}
 
 
+def said(world: World, reason: str) -> list[str]:
+    """The Events of a reason."""
+    return [note.message for note in world.passes.notes if note.reason == reason]
+
+
+def test_a_failed_gate_is_one_event_that_says_every_way_on() -> None:
+    world = released(gated(), errors=(0.07,))
+    wait(world, 3600)
+    (text,) = said(world, reasons.ANALYSIS_FAILED)
+    assert "step(1)" in text
+    commands = ("undo", "retry", "approve")
+    assert all(f"(kubectl moonshift {command} {KEY.name})" in text for command in commands)
+
+
+def test_a_background_gate_that_fails_is_one_event() -> None:
+    world = released(None, background=gated(), pause=Pause(), errors=(0.0, 0.9))
+    wait(world, 3600)
+    assert len(said(world, reasons.ANALYSIS_FAILED)) == 1
+
+
+def test_a_gate_that_rolls_back_is_one_event_of_the_gate_and_one_of_the_rollback() -> None:
+    world = released(gated(on_failure=OnFailure.ROLLBACK), errors=(0.07,))
+    wait(world, 60)
+    assert len(said(world, reasons.ANALYSIS_FAILED)) == 1
+    assert len(said(world, reasons.GIVEN_UP)) == 1
+
+
 def test_an_approval_outranks_a_failed_gate() -> None:
     world = released(gated(), errors=(0.07,))
     approve(world)

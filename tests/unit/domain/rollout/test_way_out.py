@@ -3,13 +3,20 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 from controller.api.rollout import Phase, StepState
+from controller.domain import reasons
 from controller.domain.availability import NotServed
-from controller.domain.rollout.status import condition
+from controller.domain.decision import Refusal
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.phases import decide, refused
+from controller.domain.rollout.status import condition, progressing, with_moonshift_status
+from controller.domain.rollout.way_out import create_or
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
+    NOW,
     make_world,
     release,
     sizes_of,
@@ -111,3 +118,40 @@ def test_a_missing_trafficrouting_is_created_again_once_a_release_has_moved() ->
     world.cluster.traffic_routings.delete(LANE)
     world.rest()
     assert f"does not exist: create it again, {BACK}" in lanes_stall(world)
+
+
+IN_THE_WAY = Refusal(
+    reasons.OBJECT_NOT_OURS, "it exists: rename it, or use another", once_moved="it exists: rename"
+)
+
+
+@pytest.mark.parametrize(
+    ("progress", "goal", "message"),
+    [
+        (reasons.INITIALIZING, "", IN_THE_WAY.message),
+        (reasons.INITIALIZING, Goal.CONTINUOUS, IN_THE_WAY.once_moved),
+        (reasons.IN_ROLLING, "", IN_THE_WAY.once_moved),
+        (reasons.FINALISING, Goal.SUCCESS, IN_THE_WAY.once_moved),
+    ],
+    ids=["before the first move", "third revision", "in the middle", "at the end"],
+)
+def test_a_refused_write_asks_for_another_reference_only_while_admission_accepts_one(
+    progress: str, goal: str, message: str
+) -> None:
+    world = in_state(StepState.STEP_PAUSED, "canary")
+    seen = world.passes.see(KEY)
+    assert seen is not None
+    status = progressing(seen.rollout.status, progress, "", world.cluster.now)
+    status = with_moonshift_status(status, goal=goal)
+    decided = structs.replace(decide(seen, world.cluster.now), status=status)
+    found = condition(refused(seen, decided, IN_THE_WAY, world.cluster.now).status, "Stalled")
+    assert found is not None
+    assert found.message == message
+
+
+def test_a_reference_of_a_third_revision_is_not_called_correctable_while_it_is_frozen() -> None:
+    status = status_of(in_state(StepState.STEP_PAUSED, "canary"))
+    begun = progressing(status, reasons.INITIALIZING, "", NOW)
+    assert create_or("the reference", begun) == "create it, or correct the reference"
+    third = with_moonshift_status(begun, goal=Goal.CONTINUOUS)
+    assert create_or("the reference", third) == f"create it again, {BACK}"

@@ -1,8 +1,13 @@
 """Before the first pod of a release that shares routes, the API server is asked whether it accepts them."""
 
+import pytest
+from msgspec import structs
+
 from controller.api.meta import Key
 from controller.api.rollout import StepState
 from controller.domain.conditions import find_condition
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.trafficrouting.seen import joined
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import NAMESPACE, wait
 from tests.unit.domain.trafficrouting.scenes import (
@@ -97,3 +102,48 @@ def test_an_object_of_a_service_without_pods_of_the_release_stops_nothing() -> N
     change(world, A)
     world.run_until(lambda: bool(routing_of(world).status.members))
     assert stalled_reason(world, A) == ""
+
+
+def restored_for_a_third_revision(style: str) -> World:
+    """A release of `a` at its first pause gets a third revision; its shared route has just been closed."""
+    world = shared_world("a", style=style)
+    change(world, A)
+    world.rest()
+    change(world, A, "v3")
+    world.run_until(lambda: not joined(routing_of(world)) and led(world) == [])
+    return world
+
+
+@pytest.mark.parametrize("style", ["canary", "partition"])
+def test_the_routes_of_a_third_revision_are_tried_before_its_first_pod(style: str) -> None:
+    world = restored_for_a_third_revision(style)
+    world.cluster.server.forbidden.add(WRITES)
+    world.rest()
+    assert (state(world, A), stalled_reason(world, A)) == ("BeforeStepUpgrade", "Forbidden")
+    assert len(versions(world, A)) == 1
+    world.cluster.server.forbidden.clear()
+    wait(world, RETRY.total_seconds() + 60)
+    assert (state(world, A), stalled_reason(world, A)) == (StepState.STEP_PAUSED, "")
+    assert led(world) == ["a"]
+
+
+@pytest.mark.parametrize("style", ["canary", "partition"])
+def test_a_third_revision_whose_routes_are_accepted_begins(style: str) -> None:
+    world = restored_for_a_third_revision(style)
+    world.rest()
+    assert (state(world, A), stalled_reason(world, A)) == (StepState.STEP_PAUSED, "")
+    begun = moonshift_status(world.cluster.rollouts[A].status).started_at
+    assert [member.release_started_at for member in routing_of(world).status.members] == [begun]
+
+
+def test_a_member_that_an_earlier_version_admitted_is_not_asked_again() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.run_until(lambda: bool(routing_of(world).status.members))
+    status = routing_of(world).status
+    known = tuple(structs.replace(m, release_started_at=None) for m in status.members)
+    world.cluster.traffic_routings.put(
+        structs.replace(routing_of(world), status=structs.replace(status, members=known))
+    )
+    world.rest()
+    assert (state(world, A), stalled_reason(world, A)) == (StepState.STEP_PAUSED, "")
