@@ -47,7 +47,7 @@ def _undone(action: FreezeWorkload, operations: Sequence[PatchOperation]) -> Ref
     name = f"{action.kind.kind} {action.workload}"
     fields = ", ".join(operation.path.strip("/").replace("/", ".") for operation in operations)
     return Refusal(
-        reasons.UNSUPPORTED_WORKLOAD,
+        reasons.WORKLOAD_CONTESTED,
         f"{name} cannot be held: an admission webhook or policy of somebody else undoes each write of {fields}; "
         f"exempt objects with the label {WORKLOAD_TYPE} from it",
         object=name,

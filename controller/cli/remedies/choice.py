@@ -50,6 +50,7 @@ TABLE: dict[str, Answer] = {
     **dict.fromkeys((reasons.CONFIG_NOT_OURS, reasons.REVERT_REFUSED), of_objects.refused_copy),
     reasons.ROUTE_HELD: of_objects.changed,
     reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
+    reasons.WORKLOAD_CONTESTED: of_objects.contested,
     **dict.fromkeys(
         (
             reasons.ANALYSIS_FAILED,

@@ -101,6 +101,12 @@ def autoscaler(case: Case) -> tuple[Remedy, ...]:
     return (fields, *([case.approve("go on nevertheless")] if paused else []), case.undo())
 
 
+def contested(case: Case) -> tuple[Remedy, ...]:
+    """A webhook or policy undoes the hold of the workload."""
+    found = Remedy("kubectl get mutatingwebhookconfigurations", "who may change the workload")
+    return found, *case.back()
+
+
 def gate(case: Case) -> tuple[Remedy, ...]:
     """Metrics hold the release."""
     paused = case.summary.state == StepState.STEP_PAUSED

@@ -18,7 +18,7 @@ class StallClass(StrEnum):
     """The party that has to act, roughly."""
 
     RIGHTS = "rights"
-    """The controller lacks a right, or a quota, policy or webhook refuses a request."""
+    """The controller lacks a right, or a quota, policy or webhook refuses or undoes a request."""
     KIND = "kind"
     """A kind is not served, or cannot be read."""
     SPEC = "spec"
@@ -47,6 +47,7 @@ _REASONS = {
         "QuotaExceeded",
         reasons.INVALID,
         reasons.WEBHOOK_FAILED,
+        reasons.WORKLOAD_CONTESTED,
     ),
     StallClass.KIND: (
         availability.NotServed.reason,

@@ -79,7 +79,7 @@ async def test_a_hold_that_a_policy_undoes_is_refused_with_its_fields() -> None:
     kube.put(DEPLOYMENTS, workload())
     refused = await freeze(Writes(kube, LedgerDouble()), DEPLOYMENTS, lost())
     assert isinstance(refused, Refusal)
-    assert refused.reason == "UnsupportedWorkload"
+    assert refused.reason == "WorkloadContested"
     assert "undoes each write of" in refused.message
     assert "spec.minReadySeconds" in refused.message
     assert refused.retry_after

@@ -382,6 +382,12 @@ def test_a_contested_autoscaler_does_not_keep_a_paused_step_from_its_approval() 
     assert "kubectl moonshift approve web -n shop" in typed(paused)
 
 
+def test_a_contested_workload_leads_to_the_webhooks_that_may_change_it() -> None:
+    view = stalled(reasons.WORKLOAD_CONTESTED, "undoes each write of spec.minReadySeconds")
+    assert typed(view)[0] == "kubectl get mutatingwebhookconfigurations"
+    assert "kubectl moonshift undo web -n shop" in typed(view)
+
+
 def test_pods_in_trouble_are_looked_at_before_they_are_a_stall() -> None:
     pods = (PodView("p1", False, because="ErrImagePull: no such image"),)
     view = structs.replace(QUIET, revisions=(RevisionView(Role.CANARY, "new", pods),))
