@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from controller.api.names import DRIFT
 from demo.stage import Product
 from localcluster.api import JsonObject
 from localcluster.history import Key, Kind
@@ -18,7 +19,8 @@ from tests.cluster.kinds import (
 )
 from tests.cluster.manifests import STABLE_IMAGE, Application, StepPlan
 from tests.cluster.margins import PointedAt
-from tests.cluster.story import Story, condition
+from tests.cluster.story import Story, at, condition
+from tests.cluster.test_cli import run
 from tests.cluster.view import View
 
 APP = Application(
@@ -161,3 +163,27 @@ async def test_a_shared_route_is_restored_before_it_is_deleted(
     await assert_as_applied(shop)
     await shop.gone(TRAFFIC_ROUTINGS, LANE)
     assert shop.key(ROLLOUTS) in recorder.state()
+
+
+async def test_somebody_elses_change_of_a_shared_route_stops_the_release_behind_it(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    shop, _ = await stories(product, recorder, namespace_of_product)
+    route = path_of(shop.key(VIRTUAL_SERVICES))
+    await shop.client.patch(route, {"metadata": {"annotations": {DRIFT: "hold"}}})
+    await shop.release(manifests.NEW_IMAGE)
+    await shop.paused_at(1)
+    ours = (await shop.client.get(route))["spec"]
+    closed = {"http": [rule for rule in ours["http"] if rule.get("match") != [HEADER]]}
+    await shop.client.patch(route, {"spec": closed})
+    await shop.rollout(lambda s: condition(s, "Stalled").get("reason") == "RouteHeld")
+    assert condition((await lane_of(shop))["status"], "Stalled")["reason"] == "RouteHeld"
+    why = await run(product.plane, "why", "shop", "-n", namespace_of_product)
+    assert f"kubectl describe trafficrouting {LANE} -n {namespace_of_product}" in why.output
+    await shop.approve(1)
+    await shop.rollout(lambda s: at(s, 1, "StepPaused") and "approval" not in s["moonshift"])
+    await shop.client.patch(route, {"spec": {"http": ours["http"]}})
+    await shop.rollout(lambda s: condition(s, "Stalled").get("status") == "False")
+    await shop.approve_all()
+    await shop.completed()
+    await assert_as_applied(shop)
