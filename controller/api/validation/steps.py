@@ -38,7 +38,7 @@ def _check_replicas(step: JsonObject, place: str, limit: int | None) -> Findings
     percent = parse_percent(replicas if isinstance(replicas, str) else None)
     if percent is None or not 0 < percent <= 100:
         detail = f'{replicas!r}: a number above 0, or a whole percentage from "1%" to "100%"'
-        detail += _percent_meant(replicas)
+        detail += _replicas_meant(replicas)
         return (FieldError(place, Fault.INVALID, detail),)
     routed = step.get("traffic") is not None or bool(items(step, "matches"))
     if limit is not None and routed and percent > limit:
@@ -68,6 +68,15 @@ def _percent_meant(written: object) -> str:
     """The remedy for an author who left out the percent sign, and the quotes with it."""
     plain = str(written) if isinstance(written, str | int) else ""
     return f'; write "{plain}%" for a share' if plain.isdigit() and 0 < int(plain) <= 100 else ""
+
+
+def _replicas_meant(written: object) -> str:
+    """As `_percent_meant`; the author may also have put quotes round a number of pods."""
+    share = _percent_meant(written)
+    if not (isinstance(written, str) and written.isdecimal() and int(written) > 0):
+        return share
+    begun = f"{share}, or" if share else "; write"
+    return f"{begun} {written} without quotes for a number of pods"
 
 
 def check_matches(plan: JsonObject, path: str) -> Findings:

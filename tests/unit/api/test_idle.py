@@ -193,6 +193,10 @@ def test_an_action_after_the_deadline_needs_a_deadline(style: str) -> None:
 def test_a_missing_percent_sign_is_explained(style: str, traffic: object) -> None:
     steps = [{"replicas": "20", "traffic": traffic}]
     found = [str(finding) for finding in validate(rollout(style, steps=steps))]
-    assert [text.endswith('; write "20%" for a share') for text in found[-2:]] == [True, True]
+    replicas, share = found[-2:]
+    assert replicas.endswith('; write "20%" for a share, or 20 without quotes for a number of pods')
+    assert share.endswith('; write "20%" for a share')
     far = validate(rollout(style, steps=[{"replicas": "x", "traffic": "200"}]))
     assert not [finding for finding in far if "write" in str(finding)]
+    (many,) = validate(rollout(style, steps=[{"replicas": "150"}]))
+    assert str(many).endswith("; write 150 without quotes for a number of pods")
