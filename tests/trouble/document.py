@@ -114,8 +114,8 @@ def _line(row: Row) -> str:
 
 
 def _quoted(reported: Message) -> str:
-    text = reported.text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
-    return f"{reported.where}: “{text}”"
+    quoted = f"{reported.where}: “{reported.text}”"
+    return quoted.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _names(forms: Iterable[Form]) -> str:

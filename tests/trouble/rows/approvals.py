@@ -22,8 +22,8 @@ RETRY_SECONDS = 0.5
 
 
 async def is_approved_by_a_writer_that_repeats_itself(scene: Scene) -> None:
-    """A client writes StepReady every half second until it sees that the step is over. This approves one step, not
-    two, even if the next step begins to wait between two reads of the client."""
+    """A client writes StepReady every half second until it sees that the step is over. All these writes approve
+    one step, even if the next step begins to wait between two reads of the client."""
     await scene.begin()
     await scene.paused_at(1)
     await scene.approve(1)
@@ -78,7 +78,7 @@ async def is_approved_while_it_is_stalled(scene: Scene) -> None:
 
 async def is_taken_back_after_a_long_wait(scene: Scene) -> None:
     """Waiting for people does not count against `progressDeadlineSeconds`. A step that waited for longer than the
-    deadline is not Stalled, and neither is its rollback; `status` ends with 3."""
+    deadline is not Stalled, and its rollback is not Stalled either; after it, `status` ends with exit code 3."""
     await scene.install()
     await scene.govern(forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE))
     await scene.release(NEW_IMAGE)

@@ -15,8 +15,8 @@ BY_REPLICAS = "these kinds have as many pods as replicas, on any nodes"
 
 
 async def loses_its_nodes_and_gets_them_back(scene: Scene) -> None:
-    """Every node for its pods is removed for a while. The stable version does not change; when there are nodes again,
-    no more than the step's share is new, and the steps begin again.
+    """Every node that the DaemonSet's pods may run on is removed for a while. The stable version does not change. When
+    there are nodes again, no more than the step's share is new, and the steps begin again.
     """
     scene.app = replace(scene.app, pool=scene.app.namespace)
     nodes = manifests.nodes(scene.app.replicas, scene.app.pool)

@@ -90,8 +90,8 @@ REVISIONS = "/apis/apps/v1/namespaces/{}/controllerrevisions"
 
 
 async def loses_the_revision_of_its_old_pods(scene: Scene) -> None:
-    """Somebody deletes the ControllerRevision of the old template. The old pods stay; `undo` says that it finds no
-    template to go back to; apply the old manifest to go back.
+    """Somebody deletes the ControllerRevision of the old template. The old pods stay. `undo` says that it finds no
+    template to go back to: apply the old manifest instead.
     """
     await scene.begin()
     await scene.reach(2)

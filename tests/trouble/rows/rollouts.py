@@ -30,7 +30,9 @@ SAME = "the Rollout's part is the same for every kind; releases of it are in the
 
 
 async def goes_back_to_the_old_template(scene: Scene) -> None:
-    """All traffic goes to the old pods at once, and after the grace period the new ones are removed."""
+    """All traffic goes to the old pods; in partition style, the ready old pods first grow to two thirds of the replicas.
+    After the grace period the new pods are removed.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.release(STABLE_IMAGE)
@@ -39,9 +41,9 @@ async def goes_back_to_the_old_template(scene: Scene) -> None:
 
 
 async def makes_way_for_a_third_revision(scene: Scene) -> None:
-    """In partition style, old pods first replace abandoned ones within the owner's `maxUnavailable`, until two thirds
-    of the old pods are ready. Then traffic returns to the old pods, the abandoned ones are removed after the grace
-    period, and the steps begin again.
+    """In partition style, old pods first replace abandoned ones within the owner's `maxUnavailable`, until the ready
+    old pods are two thirds of the replicas. Then traffic returns to the old pods, the abandoned ones are removed after
+    the grace period, and the steps begin again.
     """
     await scene.begin()
     await scene.reach(2)
@@ -52,9 +54,9 @@ async def makes_way_for_a_third_revision(scene: Scene) -> None:
 
 
 async def exchanges_abandoned_pods_until_old_ones_can_take_the_traffic(scene: Scene) -> None:
-    """Old pods replace abandoned ones, as many at a time as the owner's `maxUnavailable` allows, until two thirds of
-    the old pods are ready. Then the traffic returns to them and the steps begin again. The other abandoned pods stay
-    until a step needs their places.
+    """Old pods replace abandoned ones, as many at a time as the owner's `maxUnavailable` allows, until the ready old
+    pods are two thirds of the replicas. Then the traffic returns to the old pods and the steps begin again. The other
+    abandoned pods stay until a step needs their places.
     """
     await _is_released_again(scene, [STABLE_IMAGE] * 3 + [THIRD_IMAGE])
 

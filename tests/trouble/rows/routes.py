@@ -57,7 +57,7 @@ async def loses_its_route(scene: Scene) -> None:
 
 
 async def has_its_route_edited(scene: Scene) -> None:
-    """Somebody writes other weights into the route. They are put back once, and the writer is named."""
+    """Somebody writes other weights into the route. Moonshift writes its own weights again, and names the writer."""
     await scene.begin()
     await scene.reach(2)
     live = await scene.client.get(path_of(scene.key(VIRTUAL_SERVICES)))
@@ -133,14 +133,14 @@ async def _begun_with_service(scene: Scene, spec: JsonObject) -> None:
 
 
 async def has_a_service_without_a_selector(scene: Scene) -> None:
-    """The pods of such a Service are not known, so it cannot be pinned: the release does not begin, and nothing is
-    changed.
+    """The pods of a Service without a selector are not known, so it cannot be pinned: the release does not begin, and
+    nothing is changed.
     """
     await _begun_with_service(scene, {"ports": [{"port": 80, "protocol": "TCP"}]})
 
 
 async def has_a_service_of_type_external_name(scene: Scene) -> None:
-    """Such a Service leads to an external name: the release does not begin, and nothing is changed."""
+    """A Service of type ExternalName has no pods: the release does not begin, and nothing is changed."""
     await _begun_with_service(scene, {"type": "ExternalName", "externalName": "shop.example"})
 
 
@@ -163,7 +163,7 @@ def _upstream_group(namespace: str) -> JsonObject:
 
 
 async def lacks_the_right_to_the_gateway_kind(scene: Scene) -> None:
-    """The controller may not read the kind. It says so once, names the right, and continues within ten seconds of the
+    """The controller may not read the kind. The Rollout names the missing right and continues within ten seconds of the
     grant; no pod and no route changes meanwhile.
     """
     crd = gateways.definition("gloo.solo.io", "UpstreamGroup", "upstreamgroups", ["v1"])
@@ -205,8 +205,8 @@ def _route_group(namespace: str) -> JsonObject:
 
 
 async def lacks_the_crd_of_the_gateway_kind(scene: Scene) -> None:
-    """The kind is not served: the Rollout says so, and the release begins when the CRD is installed. The same happens
-    when it is removed during a release and installed again.
+    """The kind is not served: the Rollout says so, and the release begins when the CRD is installed. If the CRD is
+    removed during a release, the release waits until the CRD is installed again.
     """
     await scene.create(*(o for o in manifests.objects(scene.app) if o["kind"] != "VirtualService"))
     await scene.pods_ready()

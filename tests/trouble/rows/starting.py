@@ -69,8 +69,8 @@ async def is_taken_back_by_itself(scene: Scene) -> None:
 
 
 async def meets_a_full_quota(scene: Scene) -> None:
-    """No pod can be created. The old ones stay, nothing else changes, and the Rollout says since when; once there is
-    room, the release continues by itself.
+    """No pod can be created. The old pods stay, nothing else changes, and the Rollout says since when pods are missing.
+    Once there is room, the release continues by itself.
     """
     await scene.install()
     await scene.govern()
@@ -102,7 +102,7 @@ async def _quota(scene: Scene, pods: int) -> None:
 
 async def meets_a_lowered_quota(scene: Scene) -> None:
     """The quota is lower than the number of pods, so a deleted old pod is not replaced. Nothing else changes, and the
-    Rollout says since when; once there is room, the release continues by itself.
+    Rollout says since when pods are missing. Once there is room, the release continues by itself.
     """
     await scene.install()
     await scene.govern()
@@ -279,7 +279,7 @@ TROUBLES = (
                         "pods, requested: pods=1, used: pods=4, limited: pods=4 (since <when>)",
                     ),
                 ),
-                ("kubectl delete resourcequota/pods",),
+                ("raise the quota, or delete it:", "kubectl delete resourcequota/pods"),
                 why=(theirs("describe resourcequota", "used and allowed amounts"), UNDO),
                 played=(*DEPLOYMENTS, CLONES_DOUBLED),
                 killed=(BLUE_GREEN,),
@@ -293,7 +293,7 @@ TROUBLES = (
                         "pods, requested: pods=1, used: pods=3, limited: pods=3<further details>",
                     ),
                 ),
-                ("kubectl delete resourcequota/pods",),
+                ("raise the quota, or delete it:", "kubectl delete resourcequota/pods"),
                 why=(theirs("describe resourcequota", "used and allowed amounts"), UNDO),
                 played=(STATEFUL, DAEMON, CLONES, ADVANCED_STATEFUL, ADVANCED_DAEMON),
                 killed=(STATEFUL,),
