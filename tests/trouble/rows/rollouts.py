@@ -30,8 +30,8 @@ SAME = "the Rollout's part is the same for every kind; releases of it are in the
 
 
 async def goes_back_to_the_old_template(scene: Scene) -> None:
-    """All traffic goes to the old pods; in partition style, the ready old pods first grow to two thirds of the replicas.
-    After the grace period the new pods are removed.
+    """All traffic goes to the old pods; in partition style, the ready old pods first grow to two thirds of the
+    replicas. After the grace period the new pods are removed.
     """
     await scene.begin()
     await scene.reach(2)
