@@ -116,8 +116,8 @@ def _elsewhere(facts: Facts) -> Iterator[Finding]:
         yield _problem(
             f"a controller is at work in namespace {namespace}: it renews Lease {namespace}/{LEASE}. Leases of two "
             "namespaces do not keep two controllers apart: both would work on the same Rollouts",
-            f"uninstall the one in {namespace} first, or install into {namespace}; two may stay only if each has "
-            "--watch-namespace with a namespace of its own",
+            f"uninstall the one in {namespace} first, or install into {namespace}: the webhook configurations are one "
+            "for the whole cluster",
         )
 
 

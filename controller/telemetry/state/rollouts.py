@@ -12,6 +12,7 @@ from controller.api.meta import Condition
 from controller.api.rollout import Phase, Rollout, StepState
 from controller.domain.conditions import find_condition
 from controller.domain.observation import Observation
+from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -127,6 +128,8 @@ def _paused(seen: RolloutSeen) -> Iterator[Sample]:
 def _state_seconds(seen: RolloutSeen) -> Iterator[Sample]:
     ours = moonshift_status(seen.rollout.status)
     state, since = bounded(ours.state, _STATES), ours.state_since
+    if ours.goal == Goal.SCALED_AWAY and ours.goal_since is None:
+        return  # at zero replicas the release waits for people, without a limit
     if ours.goal:
         state, since = FINALISING, ours.goal_since or since
     if seen.under_way and since is not None:

@@ -24,11 +24,11 @@ class StallClass(StrEnum):
     SPEC = "spec"
     """The Rollout, or an object that it names, cannot be used as written."""
     WORKLOAD = "workload"
-    """The workload, its pods or its revisions."""
+    """The workload, its pods, its revisions or its autoscalers."""
     ROUTE = "route"
     """A Service or gateway object."""
     DRIFT = "drift"
-    """Somebody changed a gateway object or an autoscaler, and the release holds at it."""
+    """Somebody changed a gateway object, and the release holds at it."""
     SCRIPT = "script"
     WORKER = "worker"
     """The script worker does not answer."""
@@ -77,6 +77,7 @@ _REASONS = {
         reasons.SIDE_WITHOUT_ENDPOINTS,
         reasons.TEMPLATE_GONE,
         reasons.REVERT_REFUSED,
+        reasons.AUTOSCALER_CONTESTED,
     ),
     StallClass.ROUTE: (
         reasons.SERVICE_NOT_FOUND,
@@ -99,7 +100,7 @@ _REASONS = {
         reasons.NOTHING_TO_DIVIDE,
         reasons.SIBLING_NAMED_TWICE,
     ),
-    StallClass.DRIFT: (reasons.ROUTE_HELD, reasons.AUTOSCALER_CONTESTED),
+    StallClass.DRIFT: (reasons.ROUTE_HELD,),
     StallClass.SCRIPT: (
         reasons.SCRIPT_NOT_FOUND,
         reasons.SCRIPT_FAILED,

@@ -148,6 +148,19 @@ def test_the_example_of_another_kind_adds_to_the_entries_it_names() -> None:
     assert tested["value"] == "munifiedworload.kb.io"
 
 
+@pytest.mark.parametrize("kind", ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"])
+def test_the_component_of_one_namespace_limits_every_entry(kind: str) -> None:
+    folder = DEPLOY / "kustomize" / "namespaced"
+    patches = yaml.safe_load((folder / "kustomization.yaml").read_text())["patches"]
+    (patch,) = [one for one in patches if one["target"]["kind"] == kind]
+    operations = yaml.safe_load(patch["patch"])
+    limited = [one["path"].split("/")[2] for one in operations if one["op"] == "add"]
+    tested = [one["value"] for one in operations if one["op"] == "test"]
+    entries = named(kind, patch["target"]["name"])["webhooks"]
+    assert tested == [entry["name"] for entry in entries]
+    assert limited == [str(index) for index in range(len(entries))]
+
+
 def test_the_objects_that_carry_the_authority_are_installed_and_writable() -> None:
     rules = named("ClusterRole", "kruise-rollout-manager-role")["rules"]
     for kind, name in PUBLISHED:
@@ -221,7 +234,9 @@ def test_bindings_name_existing_objects() -> None:
         for binding in of_kind(kind):
             assert named(binding["roleRef"]["kind"], binding["roleRef"]["name"])
             for subject in binding["subjects"]:
-                assert named("ServiceAccount", subject["name"])
+                # kustomize changes the namespace of both, if it is the same.
+                account = named("ServiceAccount", subject["name"])
+                assert account["metadata"]["namespace"] == subject["namespace"]
 
 
 def pods() -> list[Json]:

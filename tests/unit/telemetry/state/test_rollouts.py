@@ -141,6 +141,14 @@ def test_a_stalled_rollout_names_the_class_of_its_trouble(reason: str, shown: st
     assert not any(name.startswith("stalled") for name in gauges_of(world))
 
 
+def test_a_release_at_zero_replicas_is_in_no_state_that_can_take_too_long() -> None:
+    world = started()
+    ours(world, goal="ScaledAway", goal_since=None)
+    assert not any(name.startswith("state_seconds") for name in gauges_of(world))
+    ours(world, goal="ScaledAway", goal_since=ours_of(world).state_since)
+    assert "state_seconds{Finalising}" in gauges_of(world)
+
+
 def test_a_held_drift_is_reported_until_it_is_over() -> None:
     world = started()
     amend(world, conditions=(Condition("Drifted", "True", "RouteHeld"),))
