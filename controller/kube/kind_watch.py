@@ -79,7 +79,7 @@ class Declarations(Protocol):
 
     @property
     def watching(self) -> bool:
-        """A CRD of the kind's group has changed."""
+        """CRDs are watched, so `poke` is called when one of the kind's group changes."""
         ...
 
     def ask(self) -> None:
