@@ -227,6 +227,9 @@ class ControllerApi:
         if self._bucket is not None and request["method"] != "GET":
             await self._bucket.take()
         await self._gate.acquire()
+        if self._closed:
+            self._gate.release()
+            raise Unreachable("this client is closed")
         task = asyncio.create_task(self._transmit(request))
         self._sending.add(task)
         task.add_done_callback(self._sent)

@@ -135,8 +135,15 @@ class HeldWatches(Generic[K, W]):
         holders = self._holders[key]
         holders.discard(owner)
         if holders:
+            if key not in self._in_namespace.get(owner.namespace, ()):
+                self._wake_refused(lambda waiting: waiting.namespace == owner.namespace)
             return
         del self._holders[key], self._watches[key]
         self._turned.set()
+        self._wake_refused(lambda _: True)
+
+    def _wake_refused(self, which: Callable[[Owner], bool]) -> None:
+        """A place became free for these owners."""
         for waiting in tuple(self._left_out):
-            self._wake(waiting)
+            if which(waiting):
+                self._wake(waiting)
