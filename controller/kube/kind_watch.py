@@ -25,7 +25,7 @@ from controller.domain.traffic.companions.companion import finding_keys
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
-from controller.kube.reflector import PROBE, Reflector, ReflectorMetrics
+from controller.kube.reflector import GOOD_WATCH_SECONDS, PROBE, Reflector, ReflectorMetrics
 from controller.kube.resources import Resource
 from controller.kube.served import served
 from controller.kube.store import Store
@@ -162,8 +162,12 @@ class KindWatch:
             metrics=self._around.metrics,
         )
         self.resource, self._reflector = resource, reflector
+        loop = asyncio.get_running_loop()
+        started = loop.time()
         try:
             missing = await reflector.follow()
+            if loop.time() - started >= GOOD_WATCH_SECONDS:
+                self._backoff.reset()
             self._missing = self._after(resource, missing, reflector.synced.is_set())
         finally:
             unfollow()
@@ -175,7 +179,6 @@ class KindWatch:
     def _after(self, resource: Resource, missing: NotFound, was_served: bool) -> Unavailable:
         """The availability while the kind is looked up again; a kind that was never listed counts as failing."""
         if was_served:
-            self._backoff.reset()
             return Loading(f"{resource.name} is being looked up again")
         return Failing(f"{resource.name} is not served as {resource.api_version}: {missing}")
 

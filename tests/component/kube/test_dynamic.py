@@ -9,7 +9,7 @@ from controller.domain.availability import Failing, Forbidden, Loading, NotServe
 from controller.kube.dynamic import BOUNDS, DynamicKinds
 from controller.kube.kind_watch import LATEST, RawObject
 from controller.kube.reflector import PROBE, STALE
-from tests.component.kube.faulty_server import thing
+from tests.component.kube.faulty_server import answering, status, thing
 from tests.component.kube.reflecting import settled
 from tests.component.kube.serving_kinds import CRD, CRDS, GROUP, LANE, Kinds, watching
 from tests.component.runtime.virtual_time import virtual_time
@@ -263,3 +263,14 @@ async def test_a_record_that_is_nested_too_deeply_stops_nothing() -> None:
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
         assert isinstance(kinds.find(LANE, Key("shop", "b")), RawObject)
+
+
+@virtual_time
+async def test_a_kind_that_can_be_listed_and_not_watched_is_not_listed_all_the_time() -> None:
+    served = Kinds("v1")
+    missing = answering(404, status(404, "NotFound", "no watch"))
+    served.server.watches = [missing]
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [LANE])
+        await settled(120)
+        assert 5 <= len(served.lists) <= 30
