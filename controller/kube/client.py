@@ -1,9 +1,9 @@
 """The verbs of the Kubernetes API, in bytes.
 
 Why bytes: the caller knows the few fields that it needs and decodes only those. Invariants: an object is always
-addressed by its full kind and a name that is not empty (an empty one would address the whole collection); every
-write names its field manager; failures are `controller.errors` and nothing else. The client keeps no state but
-its connections.
+addressed by its full kind and a name that is not empty (an empty one would address the whole collection, and is a
+ValueError); every write but a deletion names its field manager; all other failures are `controller.errors`. The client
+keeps no state but its connections.
 """
 
 import contextlib

@@ -1,8 +1,9 @@
 """One kind that a Rollout names at run time: looks it up, watches it in a served version, and looks it up again.
 
 Invariant: a kind is looked up by its complete apiVersion and kind, never by one word. It is `NotServed` only if no
-version of its group has it and no CRD declares it: objects of a CRD that serves no version for a moment still exist.
-When the watched version is removed, the kind is looked up again, and its objects are listed in another version.
+version of its group has it and no CRD that we may read declares it: objects of a CRD that serves no version for a
+moment still exist. When the watched version is removed, the kind is looked up again, and its objects are listed in
+another version.
 """
 
 import asyncio
