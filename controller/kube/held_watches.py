@@ -134,9 +134,9 @@ class HeldWatches(Generic[K, W]):
     def _let_go(self, key: K, owner: Owner) -> None:
         holders = self._holders[key]
         holders.discard(owner)
+        if holders and key not in self._in_namespace.get(owner.namespace, ()):
+            self._wake_refused(lambda waiting: waiting.namespace == owner.namespace)
         if holders:
-            if key not in self._in_namespace.get(owner.namespace, ()):
-                self._wake_refused(lambda waiting: waiting.namespace == owner.namespace)
             return
         del self._holders[key], self._watches[key]
         self._turned.set()
