@@ -368,7 +368,7 @@ class Pool:
                 )
         except (TimeoutError, BrokenChild) as problem:
             verdict = Verdict((), f"self-test of the sandbox failed: {str(problem) or 'no answer'}")
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, OSError):
             zygote.end()
             raise
         if verdict.problem:
