@@ -90,7 +90,7 @@ class CustomResources:
             return ""
         try:
             return msgspec.json.decode(body, type=_Crd).spec.names.kind
-        except msgspec.MsgspecError as failure:
+        except (msgspec.MsgspecError, RecursionError) as failure:
             raise ApiError(f"CRD {name} could not be read: {failure}", status=500) from failure
 
     async def run(self) -> None:

@@ -51,7 +51,7 @@ def error_from_response(code: int, body: bytes, retry_after: str = "") -> ApiErr
     """The exception for an HTTP answer of 300 or more; `retry_after` is that header's value."""
     try:
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         text = body[:_LONGEST_BODY].decode("utf-8", "replace").strip()
         status = Status(message=text)
     return error_from_status(status, code, retry_after)

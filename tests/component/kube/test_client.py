@@ -357,3 +357,12 @@ async def test_an_answer_that_cannot_be_read_is_a_fault_of_the_server(body: byte
 async def test_an_odd_digit_is_no_time_to_wait() -> None:
     assert seconds_asked_for(Status(), "3") == 3
     assert seconds_asked_for(Status(), "\N{SUPERSCRIPT TWO}") == 0
+
+
+@virtual_time
+async def test_a_failure_that_is_nested_too_deeply_is_a_fault_of_the_server() -> None:
+    body = b'{"unknown":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    server = FaultyServer(others=[answering(500, body)])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(ServerFault, match="unknown"):
+            await client.get(PODS, "shop", "a")
