@@ -1,11 +1,11 @@
 """The life of a child: wait for a call, close every lock of the sandbox, run the script, answer, end.
 
-Invariant: from the moment when it reads the first byte of the script, the process has no file descriptor except its
-channel, may make no system call outside the filter, has a timer for CPU time and one for wall time whose signals kill
-it, and has a memory limit. A child serves one call; its memory never contains data of another tenant. There is one
-exception, for which the server asks with the first call: the child then serves several calls, all of one tenant and
-one packaged script, each in a new Lua state. It runs in a copy of the zygote: import nothing here that was not
-imported before the fork.
+Invariant: before it reads a byte of a call, the process has no file descriptor except its channel. Before the Lua
+engine sees a byte of the script, the process may make no system call outside the filter, has a timer for CPU time and
+one for wall time whose signals kill it, and has a memory limit; until then, it only cuts the call into its parts. A
+child serves one call; its memory never contains data of another tenant. There is one exception, for which the server
+asks with the first call: the child then serves several calls, all of one tenant and one packaged script, each in a new
+Lua state. It runs in a copy of the zygote: import nothing here that was not imported before the fork.
 """
 
 import _signal  # type: ignore[import-not-found] # it has no stubs, and only this file imports it

@@ -1,8 +1,8 @@
 """One call on one child: send it, wait within the limit, and read the answer or the child's exit status.
 
 Invariant: returns or raises within the wall limit plus the kill margin plus some seconds, for every behaviour of the
-child; never reads more than the child may send; a child without a complete answer is dead, or about to end, when this
-returns.
+child; never keeps more than the child may send and one chunk; a child without a complete answer is dead, or about to
+end, when this returns.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Answers GET on a few fixed paths: metrics and probes.
+"""Answers GET and HEAD on a few fixed paths: metrics and probes.
 
 Why not a framework: three paths do not justify its memory in a process that is scaled out. Invariant: reads at most
 one short request head per connection, answers, closes; cannot be kept open by a slow client.

@@ -3,7 +3,7 @@
 Invariants:
  * a child serves one call and is killed after it, independent of its answer, unless the call says that its script may
    have a recycled child (`recycled.py` keeps those apart);
- * no call waits longer than the queue wait;
+ * no call waits longer than the queue wait (a call that is run once more may wait as long again);
  * a zygote that dies is replaced, with a growing pause, and a call that was lost with it is run once more;
  * nothing runs before the self-test has proven the sandbox.
 Spare children are forked after a reply, not before it, so that no call waits for a fork.
@@ -368,7 +368,7 @@ class Pool:
                 )
         except (TimeoutError, BrokenChild) as problem:
             verdict = Verdict((), f"self-test of the sandbox failed: {str(problem) or 'no answer'}")
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, OSError):
             zygote.end()
             raise
         if verdict.problem:

@@ -1,4 +1,7 @@
-"""Proof, at every start of a zygote, that the locks of a child are closed; without it no script runs.
+"""Proof that the locks of a child are closed; without it no script runs.
+
+The first zygote of a worker is tried with every probe, each later one with that of the system call filter alone; both
+also run a script that must give its known result.
 
 Invariant: fail closed. Each probe is a child that tries a forbidden action; a probe that succeeds, or ends in
 another way than expected, names the open lock.

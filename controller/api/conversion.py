@@ -76,7 +76,7 @@ def _kept(obj: JsonObject, annotation: str) -> JsonObject | None:
     """The tree that an earlier conversion kept, or None. A user can write anything into the annotation."""
     try:
         tree = msgspec.json.decode(text(obj, "metadata", "annotations", annotation) or "null")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     if not isinstance(tree, dict) or not isinstance(tree.get("spec"), dict):
         return None

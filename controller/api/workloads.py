@@ -10,6 +10,7 @@ from datetime import datetime
 
 import msgspec
 
+from controller.api.jsontree import JsonObject
 from controller.api.meta import ObjectMeta
 from controller.api.names import CONTROLLER_REVISION_HASH, IN_PROGRESSING, POD_TEMPLATE_HASH
 from controller.api.quantity import IntOrPercent
@@ -51,10 +52,13 @@ def _meaningful(value: object) -> object:
 
 def template_hash(template: bytes) -> str:
     """Identity of a pod template (raw JSON), the same for a workload and the revisions made from it."""
-    decoded = msgspec.json.decode(template or b"{}")
+    found = msgspec.json.decode(template or b"{}")
+    # a ControllerRevision of somebody else's controller holds anything at that place
+    decoded: JsonObject = found if isinstance(found, dict) else {}
     decoded.pop("$patch", None)  # in ControllerRevisions, which are patches
-    labels = (decoded.get("metadata") or {}).get("labels")
-    if labels:
+    metadata = decoded.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if isinstance(labels, dict):
         labels.pop(POD_TEMPLATE_HASH, None)
     return safe_hash(msgspec.json.encode(_meaningful(decoded), order="sorted"))
 

@@ -1,6 +1,7 @@
 """Answers of the API server about itself: the kinds that it serves, its version, and reviews of identity and access.
 
-Invariant: only the fields that the client reads, each with a default, because servers of other versions leave some out.
+Invariant: only the fields that the client reads, each with a default, because servers of other versions leave some out;
+only the name and the kind of a served kind have none, because nothing can be asked for without them.
 """
 
 import msgspec

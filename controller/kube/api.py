@@ -3,10 +3,11 @@
 The controller sends with this class alone. `kr8s_api` gives the classes of kr8s the same connections.
 
 Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is never
-cancelled halfway: a cancelled caller stops waiting, while the request continues and is awaited at close; every wait is
-bounded; every failure leaves as one of `controller.errors`; a request with a `fence` passes it after every wait for a
-turn, and again when its body is sent. Streams have connections of their own, so that watches and requests cannot starve
-each other. Only writes pass the token bucket.
+cancelled halfway: a cancelled caller stops waiting, while the request continues and is awaited at close, for
+`Limits.close` seconds at most; every wait for the server is bounded; every failure leaves as one of
+`controller.errors`; a request with a `fence` passes it after every wait for a turn, and again when its body is sent.
+Streams have connections of their own, so that watches and requests cannot starve each other. Only writes pass the token
+bucket.
 """
 
 import asyncio
@@ -227,6 +228,9 @@ class ControllerApi:
         if self._bucket is not None and request["method"] != "GET":
             await self._bucket.take()
         await self._gate.acquire()
+        if self._closed:
+            self._gate.release()
+            raise Unreachable("this client is closed")
         task = asyncio.create_task(self._transmit(request))
         self._sending.add(task)
         task.add_done_callback(self._sent)

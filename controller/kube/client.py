@@ -1,16 +1,16 @@
 """The verbs of the Kubernetes API, in bytes.
 
 Why bytes: the caller knows the few fields that it needs and decodes only those. Invariants: an object is always
-addressed by its full kind and a name that is not empty (an empty one would address the whole collection); every
-write names its field manager; failures are `controller.errors` and nothing else. The client keeps no state but
-its connections.
+addressed by its full kind and a name that is not empty (an empty one would address the whole collection, and is a
+ValueError); every write but a deletion names its field manager; all other failures are `controller.errors`. The client
+keeps no state but its connections.
 """
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from random import Random
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -22,6 +22,7 @@ from controller.errors import (
     Invalid,
     NotFound,
     Right,
+    ServerFault,
     Unreachable,
     WebhookFailed,
 )
@@ -31,7 +32,7 @@ from controller.kube.credentials import Source, choose_source
 from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, SUBJECT_REVIEWS, Resource
 from controller.kube.subjects import Subject, attributes, subject_of
 from controller.kube.transport import Answer, TransportFailure, waits
-from controller.kube.watch import complete_lines, read_page_head
+from controller.kube.watch import PageHead, complete_lines, reader_of
 from controller.runtime.rate import TokenBucket
 
 WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minute) mean a dead peer
@@ -46,6 +47,7 @@ _METADATA = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io,appl
 
 Fence = Callable[[str], None]
 Propagation = Literal["Background", "Foreground", "Orphan"]
+T = TypeVar("T")
 
 
 class KubeClient:
@@ -157,7 +159,7 @@ class KubeClient:
                 accept=_accept(resource, "List"),
             )
             yield page
-            following = read_page_head(page).metadata.continue_
+            following = _read(page, PageHead).metadata.continue_
             if not following:
                 return
             params["continue"] = following
@@ -310,7 +312,7 @@ class KubeClient:
         """The kinds served in `apps/v1`, `v1` …; NotFound if the group version is not served."""
         base = "/apis" if "/" in group_version else "/api"
         async with self._api.call_api("GET", version="", base=base, url=group_version) as response:
-            served = msgspec.json.decode(response.content, type=ServedKinds)
+            served = _read(response.content, ServedKinds)
         group, _, version = group_version.rpartition("/")
         return tuple(
             Resource(group, version, kind.name, kind.kind, kind.namespaced)
@@ -324,7 +326,7 @@ class KubeClient:
             return ("v1",)
         try:
             async with self._api.call_api("GET", version="", base="/apis", url=group) as response:
-                served = msgspec.json.decode(response.content, type=ServedGroup)
+                served = _read(response.content, ServedGroup)
         except NotFound:
             return ()
         found = (served.preferred_version, *served.versions)
@@ -351,12 +353,12 @@ class KubeClient:
     async def _review(self, kind: Resource, spec: Mapping[str, object]) -> ReviewStatus:
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
         answer = await self.create(kind, "", msgspec.json.encode(body))
-        return msgspec.json.decode(answer, type=Review).status
+        return _read(answer, Review).status
 
     async def server_version(self) -> str:
         """The API server's version, such as `v1.35.0`."""
         async with self._api.call_api("GET", version="", base="/version") as response:
-            return msgspec.json.decode(response.content, type=ServerVersion).git_version
+            return _read(response.content, ServerVersion).git_version
 
     async def _write(
         self,
@@ -431,6 +433,14 @@ async def _naming_the_right(
         else:
             refused.request = f"{verb} {resource.name} {place}/{right.name}".rstrip("/ ")
         raise
+
+
+def _read(body: bytes, kind: type[T]) -> T:
+    """An answer that the client itself reads; an aggregated API server may answer anything."""
+    try:
+        return reader_of(kind)(body)
+    except msgspec.MsgspecError as failure:
+        raise ServerFault(f"an answer could not be read: {failure}", status=500) from failure
 
 
 def _namespace(resource: Resource, namespace: str | None) -> str | None:

@@ -1,7 +1,8 @@
 """Watches CRDs, without their schemas, while a Rollout waits for a kind or uses one.
 
-Why: so an installed, changed or deleted CRD is noticed at once, without polling. Invariant: metadata only (schemas are
-megabytes); a missing right to read CRDs is no error: kinds are then looked up by discovery alone.
+Why: so an installed, changed or deleted CRD is noticed at once, without polling. Invariant: only metadata is watched
+(schemas are megabytes); a whole CRD is read for the name of its kind alone, when a kind of its group is not served. A
+missing right to read CRDs is no error: kinds are then looked up by discovery alone.
 """
 
 import asyncio
@@ -89,7 +90,7 @@ class CustomResources:
             return ""
         try:
             return msgspec.json.decode(body, type=_Crd).spec.names.kind
-        except msgspec.MsgspecError as failure:
+        except (msgspec.MsgspecError, RecursionError) as failure:
             raise ApiError(f"CRD {name} could not be read: {failure}", status=500) from failure
 
     async def run(self) -> None:

@@ -1,8 +1,7 @@
 """Kinds that Rollouts name at run time: gateway objects, sets of pods, autoscalers; watched while an owner holds them.
 
 Invariant: a reader first declares all kinds that it needs (`keep_watched`); a kind without a holder is neither watched
-nor looked up. An unknown state is an `Unavailable` with its reason, never an empty
-answer.
+nor looked up. An unknown state is an `Unavailable` with its reason, never an empty answer.
 """
 
 import asyncio

@@ -51,7 +51,7 @@ def error_from_response(code: int, body: bytes, retry_after: str = "") -> ApiErr
     """The exception for an HTTP answer of 300 or more; `retry_after` is that header's value."""
     try:
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         text = body[:_LONGEST_BODY].decode("utf-8", "replace").strip()
         status = Status(message=text)
     return error_from_status(status, code, retry_after)
@@ -81,6 +81,6 @@ def error_from_status(status: Status, code: int = 0, retry_after: str = "") -> A
 
 def seconds_asked_for(status: Status, retry_after: str) -> float:
     """The wait the server asked for; 0 if none, or in a form we do not read (a date)."""
-    if retry_after.strip().isdigit():
+    if retry_after.strip().isdecimal():
         return float(retry_after)
     return status.details.retry_after_seconds if status.details else 0.0

@@ -134,9 +134,16 @@ class HeldWatches(Generic[K, W]):
     def _let_go(self, key: K, owner: Owner) -> None:
         holders = self._holders[key]
         holders.discard(owner)
+        if holders and key not in self._in_namespace.get(owner.namespace, ()):
+            self._wake_refused(lambda waiting: waiting.namespace == owner.namespace)
         if holders:
             return
         del self._holders[key], self._watches[key]
         self._turned.set()
+        self._wake_refused(lambda _: True)
+
+    def _wake_refused(self, which: Callable[[Owner], bool]) -> None:
+        """A place became free for these owners."""
         for waiting in tuple(self._left_out):
-            self._wake(waiting)
+            if which(waiting):
+                self._wake(waiting)

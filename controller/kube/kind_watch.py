@@ -1,8 +1,9 @@
 """One kind that a Rollout names at run time: looks it up, watches it in a served version, and looks it up again.
 
 Invariant: a kind is looked up by its complete apiVersion and kind, never by one word. It is `NotServed` only if no
-version of its group has it and no CRD declares it: objects of a CRD that serves no version for a moment still exist.
-When the watched version is removed, the kind is looked up again, and its objects are listed in another version.
+version of its group has it and no CRD that we may read declares it: objects of a CRD that serves no version for a
+moment still exist. When the watched version is removed, the kind is looked up again, and its objects are listed in
+another version.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from controller.domain.traffic.companions.companion import finding_keys
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
-from controller.kube.reflector import PROBE, Reflector, ReflectorMetrics
+from controller.kube.reflector import GOOD_WATCH_SECONDS, PROBE, Reflector, ReflectorMetrics
 from controller.kube.resources import Resource
 from controller.kube.served import served
 from controller.kube.store import Store
@@ -79,7 +80,7 @@ class Declarations(Protocol):
 
     @property
     def watching(self) -> bool:
-        """A CRD of the kind's group has changed."""
+        """CRDs are watched, so `poke` is called when one of the kind's group changes."""
         ...
 
     def ask(self) -> None:
@@ -162,8 +163,12 @@ class KindWatch:
             metrics=self._around.metrics,
         )
         self.resource, self._reflector = resource, reflector
+        loop = asyncio.get_running_loop()
+        started = loop.time()
         try:
             missing = await reflector.follow()
+            if loop.time() - started >= GOOD_WATCH_SECONDS:
+                self._backoff.reset()
             self._missing = self._after(resource, missing, reflector.synced.is_set())
         finally:
             unfollow()
@@ -175,7 +180,6 @@ class KindWatch:
     def _after(self, resource: Resource, missing: NotFound, was_served: bool) -> Unavailable:
         """The availability while the kind is looked up again; a kind that was never listed counts as failing."""
         if was_served:
-            self._backoff.reset()
             return Loading(f"{resource.name} is being looked up again")
         return Failing(f"{resource.name} is not served as {resource.api_version}: {missing}")
 

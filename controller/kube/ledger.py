@@ -3,9 +3,9 @@
 The rule. A write returns a resource version. The cache has caught up with it when a watch event delivers
 exactly that version for that object, or a deletion of the object, or when either was delivered *before* the
 write's answer arrived. A watch delivers every version of an object in order, so one of these comes, unless a
-new list skipped it or the object left the watched selection without an event; for those cases `PATIENCE` ends
-the wait. Versions are never ordered, only compared for equality: an event with another version may be older
-than the write, so it proves nothing.
+new list skipped it or the object left the watched selection without an event; for those cases
+`UNSEEN_WRITE_SECONDS` end the wait. Versions are never ordered, only compared for equality: an event with another
+version may be older than the write, so it proves nothing.
 
 Invariants: waiting is bounded; a write to a kind that is not cached is never waited for; memory is bounded
 (`REMEMBERED` events in all). A scope identifies the writer, usually by the key of one Rollout.
@@ -118,7 +118,8 @@ class WriteLedger:
     def pending(self, scope: Key) -> float:
         """The most seconds to wait until the cache shows all writes of `scope`; 0: it does already.
 
-        A key that has to wait is requeued at the end of its wait.
+        A scope that has to wait is requeued when the cache shows everything. At the end of these seconds the caller
+        comes back by itself.
         """
         awaited = self._awaited.get(scope)
         if not awaited:

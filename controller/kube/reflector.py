@@ -3,10 +3,12 @@
 Invariants: a store is never changed by half a list; nothing is missed between list and watch, nor between two
 watches; any failure leads to a pause that grows and is jittered, never to a hot loop and never to an exception;
 an object that cannot be read keeps its last readable view, is counted and named, and costs one extra list, not
-the watch. Events carry no meaning beyond "this is how the object is now".
+the watch. Two exceptions, which cannot even be named: an object without a readable name has no view, and one that is
+nested too deeply keeps the whole kind `Failing`. Events carry no meaning beyond "this is how the object is now".
 
-The state of the kind is a type (`availability`), and `notify` is called whenever it changes. An interruption
-leaves a store that was complete `Synced` for `STALE` seconds: every write carries the version that was read.
+The state of the kind is a type (`availability`), and `notify` is called when a list or a watch changes it. An
+interruption leaves a store that was complete `Synced` for `STALE` seconds: every write carries the version that was
+read. Nobody is called at the end of these seconds: the next pass sees that the store is no longer relied on.
 
 Times: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer. A missing right or
 kind is tried again every `PROBE` seconds at most, by this one watch for all waiting Rollouts.
@@ -295,7 +297,7 @@ class Reflector(Generic[V]):
 
     def _take_item(self, item: msgspec.Raw, views: list[V], unreadable: list[Key]) -> None:
         try:
-            views.append(self._view(item))
+            views.append(self._readable(item))
         except msgspec.MsgspecError as failure:
             key, _ = _identity(item)
             unreadable.append(key)
@@ -345,7 +347,7 @@ class Reflector(Generic[V]):
 
     def _take_event(self, event: WatchEvent) -> None:
         try:
-            view = self._view(event.object)
+            view = self._readable(event.object)
         except msgspec.MsgspecError as failure:
             self._take_unreadable(event, str(failure))
             return
@@ -369,6 +371,12 @@ class Reflector(Generic[V]):
             # once: the list may show it whole, or the damage was on the way
             raise _Unreadable(f"{self.resource.kind} {key} could not be read: {why}")
         self._version = version or self._version
+
+    def _readable(self, raw: msgspec.Raw) -> V:
+        try:
+            return self._view(raw)
+        except RecursionError:
+            raise msgspec.DecodeError("it is nested too deeply") from None
 
     def _view(self, raw: msgspec.Raw) -> V:
         # A raw field of a view refers to the bytes from which it was decoded; these would be a whole page of a list.

@@ -2,10 +2,11 @@
 
 Invariants: lines end at the byte LF and nowhere else (text splitting also breaks at U+0085, which users can put
 into an annotation); an incomplete last line is never handed out; an event's object stays bytes until somebody
-knows its type.
+knows its type; everything that cannot be decoded is a `MsgspecError`.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -13,6 +14,8 @@ from controller.errors import ServerFault
 from controller.kube.errors import Status, error_from_status
 
 LONGEST_LINE = 64 * 1024 * 1024
+
+T = TypeVar("T")
 
 
 class WatchEvent(msgspec.Struct, frozen=True):
@@ -56,11 +59,28 @@ class PageHead(msgspec.Struct, frozen=True):
     metadata: ListMeta = ListMeta()
 
 
-read_event = msgspec.json.Decoder(WatchEvent).decode
-read_identity = msgspec.json.Decoder(Identity).decode
-read_page = msgspec.json.Decoder(Page).decode
-read_page_head = msgspec.json.Decoder(PageHead).decode
-_read_status = msgspec.json.Decoder(Status).decode
+def reader_of(kind: type[T]) -> Callable[[bytes | msgspec.Raw], T]:
+    """Decodes values of this type.
+
+    An API server stores objects of ten thousand nested levels, and a decoder stops at a thousand: without this, one
+    such object would end the process.
+    """
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(text: bytes | msgspec.Raw) -> T:
+        try:
+            return decode(text)
+        except RecursionError:
+            raise msgspec.DecodeError("it is nested too deeply") from None
+
+    return read
+
+
+read_event = reader_of(WatchEvent)
+read_identity = reader_of(Identity)
+read_page = reader_of(Page)
+read_page_head = reader_of(PageHead)
+_read_status = reader_of(Status)
 
 
 def error_in_stream(event: WatchEvent) -> Exception:

@@ -275,7 +275,7 @@ class World:
             case None:
                 return None
             case RawObject() as raw:
-                return self._set_of_pods(named, raw)
+                return self._readable_set(named, raw)
             case unavailable:
                 return WorkloadUnreadable(unavailable.reason, unavailable.message, unavailable)
 
@@ -313,6 +313,14 @@ class World:
             for raw in (found if isinstance(found, tuple) else ())
         )
         return tuple(view for view in views if detached_from(view, ref.group, ref.kind, ref.name))
+
+    def _readable_set(self, named: Kind, raw: RawObject) -> WorkloadSeen | WorkloadUnreadable:
+        """A kind of somebody else's may have other types in the fields of a set of pods: its owner has to be told."""
+        try:
+            return self._set_of_pods(named, raw)
+        except (msgspec.MsgspecError, RecursionError) as failure:
+            text = f"spec.workloadRef: {named[0]} {named[1]} cannot be read as a set of pods: {failure}"
+            return WorkloadUnreadable(UNSUPPORTED_WORKLOAD, text)
 
     def _set_of_pods(self, named: Kind, raw: RawObject) -> WorkloadSeen | WorkloadUnreadable:
         found = self._sets.read(raw)

@@ -1,8 +1,9 @@
 """The keys of a queue that are ready: an urgent line and an ordinary one.
 
 Why two: a change by a person must not wait behind a thousand passes for which no person waits. Invariants: a key is in
-one line at most; each line is first come, first served; of a long row of turns at least every fifth goes to an ordinary
-key, so that urgent keys never starve the others. It must not know the workers, or why a key is urgent.
+one line at most; each line is first come, first served; of a long row of turns for any key (`take`) at least every
+fifth goes to an ordinary key, so that urgent keys never starve the others. It must not know the workers, or why a key
+is urgent.
 """
 
 from collections import OrderedDict

@@ -80,7 +80,7 @@ class Supervisor:
         late: list[str] = []
         for part in reversed(self._parts):
             task = self._tasks.get(part.name)
-            if task is None or task.done():
+            if task is None:
                 continue
             task.cancel()
             await asyncio.wait((task,), timeout=part.stop_within)
@@ -88,7 +88,7 @@ class Supervisor:
                 _log.error("part does not stop", extra={"part": part.name})
                 late.append(part.name)
                 failures.append(TimeoutError(f"{part.name} did not stop in {part.stop_within:g} s"))
-            elif failure := _failed(task):
+            elif (failure := _failed(task)) and failure not in failures:
                 failures.append(failure)
         return late
 

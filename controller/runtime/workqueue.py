@@ -1,9 +1,9 @@
 """The work queue: which key is worked on next.
 
-Invariants, for every key: it is ready at most once; it is never handed to two workers at once; changes that
-arrive while it is worked on lead to exactly one more turn; of several due times the earliest wins, and an immediate
-`add` beats them all. Keys are levels, not events: the queue never says why. It holds no payload and forgets
-nothing but failures. An urgent key goes before all that are not (`lines`), and stays urgent until a turn answered it.
+Invariants, for every key: it is ready at most once; it is never handed to two workers at once; changes that arrive
+while it is worked on lead to exactly one more turn; of several due times the earliest wins, and an immediate `add`
+beats them all. Keys are levels, not events: the queue never says why. It holds no payload, and forgets a key only by
+`drop` and `close`. An urgent key goes before all that are not (`lines`), and stays urgent until a turn answered it.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Limits of connections, and of the time they may stay idle.
+"""Limits of connections: how many there are, how long one may need for its headers, and which one makes room.
 
 Why it exists: every pod of the cluster can open connections, and one costs 75 kilobytes (TLS) before it has sent a
 request. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the

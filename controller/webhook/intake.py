@@ -102,6 +102,9 @@ class Intake:
         except TimeoutError:
             text = f"the body did not arrive within {self._limits.seconds} s"
             raise _closing(web.HTTPRequestTimeout(text=text)) from None
+        except ConnectionError:
+            text = "the connection ended before the body had arrived"
+            raise _closing(web.HTTPBadRequest(text=text)) from None
 
 
 def _check_head(request: web.Request) -> None:

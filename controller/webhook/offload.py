@@ -1,7 +1,8 @@
 """Long computations, off the event loop.
 
-Invariant: one runs at a time: the interpreter runs one thread at a time, and a second would only take turns away
-from the loop; a short computation runs at once, because handing it to a thread takes longer.
+Invariant: of one `Offload`, one runs at a time (admission and conversion have one each): the interpreter runs one
+thread at a time, and a second would only take turns away from the loop; a short computation runs at once, because
+handing it to a thread takes longer.
 """
 
 import asyncio

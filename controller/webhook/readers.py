@@ -6,15 +6,18 @@ long: the list of a namespace of a thousand Rollouts took 5 s under load, and th
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.client import KubeClient
 from controller.kube.resources import REPLICA_SETS, ROLLOUTS
 from controller.kube.store import Store
+from controller.kube.watch import read_identity, read_page, reader_of
 
 LIVE_BURST = 40
 LIVE_AT_ONCE = 8
@@ -26,8 +29,8 @@ OWNER = "owner"
 """Index of the ReplicaSet cache: UID of the controller."""
 
 
-class _Rollouts(msgspec.Struct, frozen=True):
-    items: tuple[Rollout, ...] = ()
+log = logging.getLogger(__name__)
+_read_rollout = reader_of(Rollout)
 
 
 class _ReplicaSets(msgspec.Struct, frozen=True):
@@ -92,8 +95,18 @@ class CachedReader:
         found: list[Rollout] = []
         async with self._turn:
             async for page in self._client.list_pages(ROLLOUTS, namespace):
-                found += msgspec.json.decode(page, type=_Rollouts).items
+                known = map(self._readable, read_page(page).items or ())
+                found += (rollout for rollout in known if rollout is not None)
         return found
+
+    def _readable(self, item: msgspec.Raw) -> Rollout | None:
+        """A Rollout, as the cache has it if it cannot be read: one such object must not refuse all others."""
+        try:
+            return _read_rollout(item)
+        except msgspec.MsgspecError as failure:
+            named = read_identity(item).metadata
+            log.warning("a Rollout cannot be read: %s/%s: %s", named.namespace, named.name, failure)
+            return self._rollouts.get(Key(named.namespace, named.name))
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         """The ReplicaSets of a Deployment, of any size."""

@@ -1,7 +1,7 @@
 """The serving certificate, exchanged under a running server.
 
 Invariant: new connections get the newest pair that could be loaded; a pair that cannot be loaded (half written, key and
-certificate of different generations) leaves the one in use alone.
+certificate of different generations, no readable end of validity) leaves the one in use alone.
 """
 
 import asyncio
@@ -47,12 +47,13 @@ class ServingTls:
     def _load(self) -> None:
         stamp = self._stamp()
         files = (self._directory / CERTIFICATE, self._directory / KEY)
+        ends = x509.load_pem_x509_certificate(files[0].read_bytes()).not_valid_after_utc
         # A throw-away context first: a failed load must not leave half a pair in the one in use.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
         self.context.load_cert_chain(*files)
         self._seen = stamp
         if self._loaded is not None:
-            self._loaded(x509.load_pem_x509_certificate(files[0].read_bytes()).not_valid_after_utc)
+            self._loaded(ends)
 
     def _stamp(self) -> tuple[float, ...]:
         files = (self._directory / name for name in (CERTIFICATE, KEY))
@@ -64,7 +65,7 @@ class ServingTls:
             if self._stamp() == self._seen:
                 return False
             self._load()
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, ValueError) as error:  # an SSLError is an OSError
             log.warning("serving certificate in %s cannot be loaded: %s", self._directory, error)
             return False
         log.info("serving certificate in %s loaded again", self._directory)

@@ -104,6 +104,6 @@ def _record(workload: JsonObject) -> JsonObject | None:
     """The recorded values of the owner; None if nothing is held."""
     try:
         record = msgspec.json.decode(text(workload, "metadata", "annotations", ORIGINAL_STRATEGY))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

@@ -36,7 +36,7 @@ def pin_of(service: JsonObject) -> Pin | None:
         return None
     try:
         pin = msgspec.json.decode(text(metadata, "annotations", PIN) or "{}", type=Pin)
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (msgspec.DecodeError, RecursionError):
         return None
     return pin if pin.label and pin.revision else None
 

@@ -2,7 +2,7 @@
 
 Invariant: pure. A verdict depends on the counts of results, not on their order, except for errors in a row. Counts are
 never lost: they are in the Rollout's status, so a restart or another leader continues with them. A
-measurement without data, or with an error, never passes a metric.
+measurement with an error never passes a metric; one without data does so only under `noData: pass`.
 """
 
 import math

@@ -44,7 +44,7 @@ def owners_behavior(autoscaler: Autoscaler) -> msgspec.Raw | None:
     kept = autoscaler.metadata.annotations[ORIGINAL_BEHAVIOR]
     try:
         found: JsonObject | None = msgspec.json.decode(kept, type=JsonObject | None)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return None if found is None else msgspec.Raw(kept.encode())
 

@@ -117,5 +117,5 @@ def applied_manifest(meta: ObjectMeta) -> JsonObject | None:
     """The manifest that `kubectl apply` stored; None if the workload was written in another way."""
     try:
         return msgspec.json.decode(meta.annotations.get(LAST_APPLIED, ""), type=JsonObject)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None

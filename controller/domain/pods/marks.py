@@ -71,7 +71,7 @@ def read_record(text: str) -> OwnersRecord | None:
     """The record in an annotation; None for one without a release, which another program wrote."""
     try:
         record = msgspec.json.decode(text, type=OwnersRecord)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return record if record.release else None
 
@@ -82,6 +82,6 @@ def marked_for(workload: Marked) -> str:
         mark = msgspec.json.decode(
             workload.metadata.annotations.get(IN_PROGRESSING, ""), type=_Mark
         )
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return ""
     return mark.rollout_name

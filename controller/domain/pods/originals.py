@@ -56,7 +56,7 @@ def originals_values(text: str) -> OriginalsValues | None:
     """The values that the original kept; None if the text is not one of its annotations."""
     try:
         return msgspec.json.decode(text, type=OriginalsValues)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 
@@ -64,7 +64,7 @@ def partition_strategy(text: str) -> JsonObject:
     """The strategy of a Deployment in partition style, which the original moved into an annotation."""
     try:
         stored = msgspec.json.decode(text, type=_PartitionStrategy)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         stored = _PartitionStrategy()
     rolling = {"rollingUpdate": stored.rolling_update} if stored.rolling_update else {}
     return {"type": "RollingUpdate", **rolling}

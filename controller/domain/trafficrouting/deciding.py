@@ -1,7 +1,7 @@
 """Decides about a TrafficRouting: routes that several Rollouts share while any of them progresses.
 
-Invariants: pure; no route leads to a Service without new pods; a TrafficRouting is deleted after its gateway objects
-are restored (the original: before, B36).
+Invariants: pure; no route leads to a Service without new pods for longer than the grace period; a TrafficRouting is
+deleted after its gateway objects are restored (the original: before, B36).
 """
 
 from datetime import datetime

@@ -14,6 +14,7 @@ from controller.errors import (
     Invalid,
     LostLease,
     NotFound,
+    Right,
     ServerFault,
     Throttled,
     Unauthorized,
@@ -21,6 +22,7 @@ from controller.errors import (
     WebhookFailed,
 )
 from controller.kube.client import KubeClient
+from controller.kube.errors import Status, seconds_asked_for
 from controller.kube.resources import DEPLOYMENTS, NAMESPACES, PODS, Resource
 from tests.component.kube.faulty_server import (
     FaultyServer,
@@ -333,3 +335,34 @@ async def test_a_closed_client_says_so() -> None:
         with pytest.raises(Exception, match="closed"):
             await client.get(PODS, "shop", "a")
     assert isinstance(client, KubeClient)
+
+
+@pytest.mark.parametrize("body", [b"<html>log in</html>", b"[" * 5000 + b"]" * 5000])
+@virtual_time
+async def test_an_answer_that_cannot_be_read_is_a_fault_of_the_server(body: bytes) -> None:
+    server = FaultyServer(others=[answering(200, body)])
+    async with server.running(), connected(server) as client:
+        for asked in (
+            client.discover("example.com/v1"),
+            client.versions("example.com"),
+            client.server_version(),
+            client.whoami(),
+            client.may(Right("get", "", "pods", "", "shop", "")),
+        ):
+            with pytest.raises(ServerFault, match="could not be read"):
+                await asked
+
+
+@virtual_time
+async def test_an_odd_digit_is_no_time_to_wait() -> None:
+    assert seconds_asked_for(Status(), "3") == 3
+    assert seconds_asked_for(Status(), "\N{SUPERSCRIPT TWO}") == 0
+
+
+@virtual_time
+async def test_a_failure_that_is_nested_too_deeply_is_a_fault_of_the_server() -> None:
+    body = b'{"unknown":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    server = FaultyServer(others=[answering(500, body)])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(ServerFault, match="unknown"):
+            await client.get(PODS, "shop", "a")

@@ -346,3 +346,25 @@ async def test_redirects_are_not_followed() -> None:
         with pytest.raises(ServerFault):
             await client.get(PODS, "shop", "a")
     assert len(server.requests) == 1
+
+
+@virtual_time
+async def test_a_request_that_waits_for_its_turn_at_the_end_is_not_sent() -> None:
+    async def never(request: Request, reply: Reply) -> None:
+        await reply.until_closed()
+
+    server = FaultyServer(others=[never])
+    async with server.running():
+        api = ControllerApi(
+            Source(url=server.url), user_agent="tests", limits=Limits(in_flight=1, close=0.1)
+        )
+        await api.open()
+        client = KubeClient(api)
+        first = asyncio.create_task(client.get(PODS, "shop", "a"))
+        second = asyncio.create_task(client.get(PODS, "shop", "b"))
+        await asyncio.sleep(0.1)
+        await api.aclose()
+        with pytest.raises(Unreachable, match="closed"):
+            await asyncio.wait_for(second, 5)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)

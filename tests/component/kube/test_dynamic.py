@@ -3,11 +3,13 @@
 import msgspec
 import pytest
 
+from controller.api import names
 from controller.api.meta import Key
 from controller.domain.availability import Failing, Forbidden, Loading, NotServed, Synced
 from controller.kube.dynamic import BOUNDS, DynamicKinds
 from controller.kube.kind_watch import LATEST, RawObject
 from controller.kube.reflector import PROBE, STALE
+from tests.component.kube.faulty_server import answering, status, thing
 from tests.component.kube.reflecting import settled
 from tests.component.kube.serving_kinds import CRD, CRDS, GROUP, LANE, Kinds, watching
 from tests.component.runtime.virtual_time import virtual_time
@@ -231,3 +233,44 @@ async def test_a_malformed_group_and_version_becomes_no_address(written: str) ->
         await settled(30)
         assert isinstance(kinds.find((written, "Secret"), OBJECT), NotServed)
         assert set(served.paths) <= {CRDS}
+
+
+@virtual_time
+async def test_a_group_whose_server_talks_nonsense_stops_no_other_kind() -> None:
+    served = Kinds("v1")
+    respond = served._response
+
+    def confused(path: str) -> tuple[int, object]:
+        return (200, b"<html>") if path.startswith("/apis/odd.example.com") else respond(path)
+
+    served._response = confused  # type: ignore[method-assign] # a server that is broken in one group
+    odd = ("odd.example.com/v1", "Odd")
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [odd])
+        kinds.keep_watched(API, [LANE])
+        await settled(1)
+        assert isinstance(kinds.availability(odd), Failing)
+        assert isinstance(kinds.availability(LANE), Synced)
+
+
+@virtual_time
+async def test_a_record_that_is_nested_too_deeply_stops_nothing() -> None:
+    served = Kinds("v1")
+    hostile = '{"unknown": ' + "[" * 5000 + "]" * 5000 + "}"
+    served.objects = [thing("a", "5", **{names.COMPANION: hostile}), thing("b", "6")]
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [LANE])
+        await settled(1)
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+        assert isinstance(kinds.find(LANE, Key("shop", "b")), RawObject)
+
+
+@virtual_time
+async def test_a_kind_that_can_be_listed_and_not_watched_is_not_listed_all_the_time() -> None:
+    served = Kinds("v1")
+    missing = answering(404, status(404, "NotFound", "no watch"))
+    served.server.watches = [missing]
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [LANE])
+        await settled(120)
+        assert 5 <= len(served.lists) <= 30

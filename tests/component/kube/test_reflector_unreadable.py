@@ -1,5 +1,7 @@
 """An object that cannot be read costs the reflector one list, and delays no other object."""
 
+import json
+
 from controller.api.meta import Key
 from tests.component.kube.faulty_server import (
     FaultyServer,
@@ -10,7 +12,7 @@ from tests.component.kube.faulty_server import (
     silent,
     thing,
 )
-from tests.component.kube.reflecting import reflecting, settled
+from tests.component.kube.reflecting import Thing, reflecting, settled
 from tests.component.runtime.virtual_time import virtual_time
 
 
@@ -95,3 +97,43 @@ async def test_an_object_without_a_readable_name_does_not_stop_the_others() -> N
         await settled(1)
         assert names(scene.store.values()) == ["a"]
         assert scene.metrics.unreadable == 1
+
+
+def too_deep(version: str) -> bytes:
+    """An object that no decoder reads: a server accepts ten thousand levels."""
+    whole = thing("a", version)
+    whole["deep"] = "DEEP"
+    return json.dumps(whole).encode().replace(b'"DEEP"', b"[" * 5000 + b"]" * 5000)
+
+
+@virtual_time
+async def test_an_object_that_is_nested_too_deeply_does_not_end_the_reflector() -> None:
+    deep = b'{"metadata": {"resourceVersion": "10"}, "items": [%s]}' % too_deep("5")
+    server = FaultyServer(
+        lists=[answering(200, deep), listing("12", thing("b", "6"))],
+        watches=[silent(b'{"type": "ADDED", "object": %s}\n' % too_deep("13")), silent()],
+    )
+    async with reflecting(server) as scene:
+        await settled(0.1)
+        assert "nested too deeply" in (scene.reflector.problem or "")
+        await settled(30)
+        assert scene.metrics.lists == ["start", "start", "undecodable"]
+        assert names(scene.store.values()) == ["b"]
+        assert scene.reflector.healthy
+
+
+@virtual_time
+async def test_a_view_that_is_nested_too_deeply_hides_no_other() -> None:
+    def transform(view: Thing) -> Thing:
+        if view.metadata.name == "a":
+            raise RecursionError
+        return view
+
+    server = FaultyServer(
+        lists=[listing("10", thing("a", "5"), thing("b", "6"))],
+        watches=[silent(event("MODIFIED", thing("a", "13")), event("ADDED", thing("c", "14")))],
+    )
+    async with reflecting(server, transform=transform) as scene:
+        await settled(1)
+        assert names(scene.store.values()) == ["b", "c"]
+        assert scene.reflector.undecodable.keys() == {Key("shop", "a")}

@@ -179,3 +179,29 @@ async def test_a_pool_that_is_closed_while_it_proves_leaves_no_zygote(
     await pool.close()
     starting.cancel()
     assert [zygote.alive for zygote in started] == [False]
+
+
+async def test_a_self_test_that_fails_in_the_system_leaves_no_zygote(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[Zygote] = []
+    start = Zygote.start
+
+    async def noted(**arguments: object) -> Zygote:
+        started.append(await start(**arguments))  # type: ignore[arg-type] # passed on as they come
+        return started[-1]
+
+    async def out_of_files(*_arguments: object, **_options: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(Zygote, "start", noted)
+    monkeypatch.setattr(pool_module, "prove", out_of_files)
+    pool = Pool(Settings(listen=""), Metrics())
+    try:
+        await pool.start()
+        assert "Too many open files" in pool.problem
+        assert not started[0].alive
+    finally:
+        await pool.close()
+        for zygote in started:
+            zygote.end()

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 
+import msgspec
 import pytest
 from msgspec import structs
 
 from controller.api.autoscaling import AUTOSCALER
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
+from controller.api.names import WORKLOAD_TYPE
 from controller.api.rollout import (
     BlueGreenStrategy,
     MoonshiftStatus,
@@ -48,6 +50,7 @@ class Kinds:
     def __init__(self) -> None:
         self.held: dict[Key, frozenset[Kind]] = {}
         self.stands: dict[Kind, Availability] = {}
+        self.objects: dict[Kind, RawObject] = {}
 
     def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
         self.held[owner] = frozenset(kinds)
@@ -64,7 +67,7 @@ class Kinds:
 
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
         assert kind in self.held[KEY], "only what is held is read"
-        return self.unknown(kind)
+        return self.unknown(kind) or self.objects.get(kind)
 
     def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
         return self.unknown(kind) or ()
@@ -241,3 +244,18 @@ def test_the_config_maps_of_own_scripts_are_watched_while_they_are_used() -> Non
     scene.caches.rollouts.remove(KEY)
     assert world.observe(KEY) is None
     assert own.held[KEY] == set()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"spec":{"replicas":"three"}}', b'{"spec":null}', b'{"spec":{"template":{"metadata":[]}}}'],
+)
+def test_a_workload_of_which_the_fields_do_not_fit_is_reported(body: bytes) -> None:
+    scene = Scene(of(*SET))
+    scene.kinds.objects[SET] = RawObject(
+        ObjectMeta(name="web", labels={WORKLOAD_TYPE: "statefulset"}), msgspec.Raw(body)
+    )
+    problem = scene.seen.workload_problem
+    assert problem is not None
+    assert problem.reason == "UnsupportedWorkload"
+    assert "cannot be read" in problem.message

@@ -155,3 +155,13 @@ async def test_a_termination_signal_asks_for_a_stop() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(stop.wait(), 60)
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@virtual_time
+async def test_a_part_that_fails_while_another_one_stops_is_reported() -> None:
+    diary, stop = Diary(), asyncio.Event()
+    stop.set()
+    parts = [Part("broken", failing(ZeroDivisionError("oops"))), diary.part("workers", 5)]
+    with pytest.raises(ExceptionGroup) as caught:
+        await Supervisor(parts, stop).run()
+    assert [type(failure) for failure in caught.value.exceptions] == [ZeroDivisionError]

@@ -202,6 +202,30 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
         assert b"did not arrive" in answer.body
 
 
+class Left(NoMetrics):
+    """Says when the request of a client that left is over."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+
+    def admitted(self, webhook: str, allowed: bool, seconds: float) -> None:
+        self.over.set()
+
+
+async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_fault_of_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    left = Left()
+    async with serving(webhook_app({}, left), "127.0.0.1", 0, None) as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(posted("/convert", b"{}")[:-1])
+        await writer.drain()
+        writer.transport.abort()
+        async with asyncio.timeout(60):
+            await left.over.wait()
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 # --- connections --------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.store import Store
@@ -85,3 +86,22 @@ async def test_a_cache_that_is_not_filled_is_not_taken_for_an_empty_cluster() ->
     lists: Any = Holding()
     reader = CachedReader(lists, Store[Rollout](), Store[ReplicaSet](), lambda: False)
     assert [found.metadata.name for found in await reader.rollouts("shop")] == ["web"]
+
+
+class HoldingOneUnreadable(Lists):
+    """An API server with three Rollouts, of which two cannot be read."""
+
+    async def list_pages(self, *_: object) -> AsyncIterator[bytes]:
+        broken = b'{"metadata": {"name": "%s", "namespace": "shop"}, "spec": 7}'
+        yield b'{"items": [%s, {"metadata": {"name": "web", "namespace": "shop"}}, %s]}' % (
+            broken % b"known",
+            broken % b"unknown",
+        )
+
+
+async def test_a_rollout_that_cannot_be_read_hides_no_other_and_keeps_its_last_view() -> None:
+    lists: Any = HoldingOneUnreadable()
+    cache = Store[Rollout]()
+    cache.put(Rollout(metadata=ObjectMeta(name="known", namespace="shop")))
+    reader = CachedReader(lists, cache, Store[ReplicaSet](), lambda: True)
+    assert [found.metadata.name for found in await reader.latest("shop")] == ["known", "web"]

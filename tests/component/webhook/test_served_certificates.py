@@ -150,3 +150,14 @@ async def test_with_a_client_authority_reviews_are_taken_from_its_clients_only(
             await asked(DEPLOYMENTS, forger)
         # API servers present no certificate for conversions, whose answer depends only on the request.
         assert await asked("/convert", None) == 200
+
+
+async def test_a_certificate_of_which_the_end_cannot_be_read_is_not_taken(tmp_path: Path) -> None:
+    authority = new_authority(REAL_NOW)
+    keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW))
+    tls = ServingTls(tmp_path, loaded=lambda end: None)
+    # OpenSSL loads what `openssl x509 -trustout` writes; the library that reads the dates does not
+    pair = issue(authority, ["127.0.0.1"], REAL_NOW)
+    trusted = pair.certificate.replace(b"CERTIFICATE", b"TRUSTED CERTIFICATE")
+    write_files(tmp_path, {"tls.crt": trusted, "tls.key": pair.key})
+    assert tls.reload() is False

@@ -60,3 +60,15 @@ def test_a_key_counts_for_its_namespace_until_its_last_owner_there_lets_go() -> 
     assert held.get("road") is not None
     held.keep(third, [])
     assert held._in_namespace == {}
+
+
+def test_a_place_that_becomes_free_in_a_namespace_wakes_its_refused_owners() -> None:
+    woken: list[Key] = []
+    held = HeldWatches[str, Idle](lambda key: Idle(), Bounds(1, 100), woken.append)
+    first, refused = Key("shop", "a"), Key("shop", "b")
+    held.keep(Key("other", "a"), ["lane"])
+    held.keep(first, ["lane"])
+    held.keep(refused, ["road"])
+    assert held.get("road") is None
+    held.keep(first, [])
+    assert woken == [refused], "another namespace still holds the key, but this one has room"

@@ -1,4 +1,4 @@
-"""The common part of both mechanisms for a native Deployment: restoring its owner's own values.
+"""The common part of the three mechanisms for a native Deployment: restoring its owner's own values.
 
 Invariant: the owner's values and our marks change in one write.
 """

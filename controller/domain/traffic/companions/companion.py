@@ -102,7 +102,7 @@ def read_companion(raw: bytes) -> CompanionObject | None:
     try:
         live = decode_tree(raw)
         head = msgspec.json.decode(raw, type=_Head)
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, msgspec.DecodeError, RecursionError):
         return None
     meta = head.metadata
     made = CompanionObject(head.kind, meta.name, meta.uid, live, leaving=meta.deleting)
@@ -119,7 +119,7 @@ def read_companion(raw: bytes) -> CompanionObject | None:
 def _record_of(text: str) -> CompanionRecord | None:
     try:
         return msgspec.json.decode(text.encode("utf-8", "replace"), type=CompanionRecord)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 

@@ -98,7 +98,7 @@ def read_state(text: str) -> RouteRecord | None:
     """The record, or None when the text is not one."""
     try:
         return msgspec.json.decode(text.encode("utf-8", "replace"), type=RouteRecord)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 
