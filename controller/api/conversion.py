@@ -13,6 +13,7 @@ more); status has the same shape in both versions and passes as it is.
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, canonical, child, same, text
 from controller.api.names import KEPT_V1ALPHA1, KEPT_V1BETA1, V1ALPHA1, V1BETA1
 from controller.api.v1alpha1 import CARRIERS, downgraded, upgraded
@@ -75,8 +76,8 @@ def _tree(obj: JsonObject) -> JsonObject:
 def _kept(obj: JsonObject, annotation: str) -> JsonObject | None:
     """The tree that an earlier conversion kept, or None. A user can write anything into the annotation."""
     try:
-        tree = msgspec.json.decode(text(obj, "metadata", "annotations", annotation) or "null")
-    except (msgspec.DecodeError, RecursionError):
+        tree = decoded(text(obj, "metadata", "annotations", annotation) or "null", object)
+    except msgspec.DecodeError:
         return None
     if not isinstance(tree, dict) or not isinstance(tree.get("spec"), dict):
         return None

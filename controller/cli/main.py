@@ -97,12 +97,11 @@ def main() -> None:
     problem = ""
     try:
         cli.main(prog_name=program_name(sys.argv[0]))
-    except* (
-        OSError
-    ) as failures:  # a full disk; click itself ends quietly if the reader of a pipe has gone
+    except* OSError as failures:
+        # A full disk, for example. click itself ends quietly if the reader of a pipe has gone.
         problem = str(failures.exceptions[0])
     if problem:
-        say(f"error: the output cannot be written, or a file not be read: {problem}", err=True)
+        say(f"error: a file or the output cannot be read or written: {problem}", err=True)
         sys.exit(1)
 
 

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.names import FIELD_MANAGER
 from controller.errors import (
     Conflict,
@@ -32,7 +33,7 @@ from controller.kube.credentials import Source, choose_source
 from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, SUBJECT_REVIEWS, Resource
 from controller.kube.subjects import Subject, attributes, subject_of
 from controller.kube.transport import Answer, TransportFailure, waits
-from controller.kube.watch import PageHead, complete_lines, reader_of
+from controller.kube.watch import PageHead, complete_lines
 from controller.runtime.rate import TokenBucket
 
 WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minute) mean a dead peer
@@ -438,8 +439,8 @@ async def _naming_the_right(
 def _read(body: bytes, kind: type[T]) -> T:
     """An answer that the client itself reads; an aggregated API server may answer anything."""
     try:
-        return reader_of(kind)(body)
-    except msgspec.MsgspecError as failure:
+        return decoded(body, kind)
+    except msgspec.DecodeError as failure:
         raise ServerFault(f"an answer could not be read: {failure}", status=500) from failure
 
 

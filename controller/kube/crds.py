@@ -11,6 +11,7 @@ from random import Random
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.meta import ObjectMeta
 from controller.domain.availability import Forbidden, NotServed
 from controller.errors import ApiError, NotFound
@@ -89,8 +90,8 @@ class CustomResources:
         except (NotFound, ForbiddenByServer):
             return ""
         try:
-            return msgspec.json.decode(body, type=_Crd).spec.names.kind
-        except (msgspec.MsgspecError, RecursionError) as failure:
+            return decoded(body, _Crd).spec.names.kind
+        except msgspec.DecodeError as failure:
             raise ApiError(f"CRD {name} could not be read: {failure}", status=500) from failure
 
     async def run(self) -> None:

@@ -7,6 +7,7 @@ it.
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.errors import (
     AlreadyExists,
     ApiError,
@@ -50,8 +51,8 @@ class Status(msgspec.Struct, frozen=True):
 def error_from_response(code: int, body: bytes, retry_after: str = "") -> ApiError:
     """The exception for an HTTP answer of 300 or more; `retry_after` is that header's value."""
     try:
-        status = msgspec.json.decode(body, type=Status)
-    except (msgspec.MsgspecError, RecursionError):
+        status = decoded(body, Status)
+    except msgspec.DecodeError:
         text = body[:_LONGEST_BODY].decode("utf-8", "replace").strip()
         status = Status(message=text)
     return error_from_status(status, code, retry_after)

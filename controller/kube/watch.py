@@ -5,17 +5,15 @@ into an annotation); an incomplete last line is never handed out; an event's obj
 knows its type; everything that cannot be decoded is a `MsgspecError`.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import msgspec
 
+from controller.api.decoding import reader_of
 from controller.errors import ServerFault
 from controller.kube.errors import Status, error_from_status
 
 LONGEST_LINE = 64 * 1024 * 1024
-
-T = TypeVar("T")
 
 
 class WatchEvent(msgspec.Struct, frozen=True):
@@ -57,23 +55,6 @@ class PageHead(msgspec.Struct, frozen=True):
     """One page of a list without its items."""
 
     metadata: ListMeta = ListMeta()
-
-
-def reader_of(kind: type[T]) -> Callable[[bytes | msgspec.Raw], T]:
-    """Decodes values of this type.
-
-    An API server stores objects of ten thousand nested levels, and a decoder stops at a thousand: without this, one
-    such object would end the process.
-    """
-    decode = msgspec.json.Decoder(kind).decode
-
-    def read(text: bytes | msgspec.Raw) -> T:
-        try:
-            return decode(text)
-        except RecursionError:
-            raise msgspec.DecodeError("it is nested too deeply") from None
-
-    return read
 
 
 read_event = reader_of(WatchEvent)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from controller.api.analysis import PrometheusQuery
+from controller.api.decoding import decoded
 from controller.domain.gates.secret_places import secrets_of
 from controller.measure.fetching import Failed, Fetching, Request, Status, texts_of
 
@@ -102,8 +103,8 @@ async def _answered(
 def _why(refused: Status) -> str:
     """The error text of a Prometheus that cannot run a query; the text of any other server is not repeated."""
     try:
-        answer = msgspec.json.decode(refused.body, type=_Answer)
-    except (msgspec.DecodeError, RecursionError):
+        answer = decoded(refused.body, _Answer)
+    except msgspec.DecodeError:
         return str(refused)
     if answer.status != "error" or answer.error_type not in ("bad_data", "execution", "timeout"):
         return str(refused)
@@ -113,14 +114,14 @@ def _why(refused: Status) -> str:
 def number(body: bytes) -> float | None:
     """The number in an answer of `/api/v1/query`. Raises `Failed`."""
     try:
-        data = msgspec.json.decode(body, type=_Answer).data
+        data = decoded(body, _Answer).data
         if data.result_type == "scalar":
-            return _value(msgspec.json.decode(data.result, type=tuple[float, str])[1])
+            return _value(decoded(data.result, tuple[float, str])[1])
         if data.result_type == "vector":
-            series = msgspec.json.decode(data.result, type=list[_Series])
+            series = decoded(data.result, list[_Series])
             _one_at_most(len(series))
             return _value(series[0].value[1]) if series else None
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError) as error:
         raise Failed("the address answered, but not as a Prometheus does") from error
     raise Failed(f"the query answered a {data.result_type or 'nothing'}: ask for one number")
 
@@ -128,12 +129,12 @@ def number(body: bytes) -> float | None:
 def numbers(body: bytes) -> tuple[tuple[datetime, float], ...]:
     """The numbers in an answer of `/api/v1/query_range`. Raises `Failed`."""
     try:
-        data = msgspec.json.decode(body, type=_Answer).data
-        series = msgspec.json.decode(data.result, type=list[_Range])
+        data = decoded(body, _Answer).data
+        series = decoded(data.result, list[_Range])
         _one_at_most(len(series))
         values = series[0].values if series else ()
         return tuple((datetime.fromtimestamp(at, UTC), _value(text)) for at, text in values)
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError) as error:
         raise Failed("the address answered, but not as a Prometheus does") from error
 
 

@@ -7,6 +7,7 @@ without a value is no data; a value that is no number is an error that does not 
 import msgspec
 
 from controller.api.analysis import WebQuery
+from controller.api.decoding import decoded
 from controller.measure.fetching import Failed, Fetching, Request
 
 
@@ -23,8 +24,8 @@ async def ask(
     )
     body = await fetching.fetch(request)
     try:
-        tree = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+        tree = decoded(body, object)
+    except msgspec.DecodeError as error:
         raise Failed("the page is no JSON") from error
     samples = at(tree, page.samples_path) if page.samples_path else None
     return at(tree, page.value_path), samples

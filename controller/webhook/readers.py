@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from controller.api.decoding import reader_of
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.client import KubeClient
 from controller.kube.resources import REPLICA_SETS, ROLLOUTS
 from controller.kube.store import Store
-from controller.kube.watch import read_identity, read_page, reader_of
+from controller.kube.watch import read_identity, read_page
 
 LIVE_BURST = 40
 LIVE_AT_ONCE = 8

@@ -13,6 +13,9 @@ from controller.domain import reasons
 class Case:
     """The facts, and the spelling of commands; `reason` and `message` come from the condition Stalled."""
 
+    edited = "the Rollout"
+    """The object that its author may correct, in the purposes of commands."""
+
     def __init__(self, view: RolloutView, program: str) -> None:
         self.view = view
         self.summary = view.summary
@@ -60,23 +63,23 @@ class Case:
         """The command that rolls back, while a rollback is possible."""
         return () if mentions.ending(self.message) else (self.undo(),)
 
-    def edit(self, purpose: str = "correct the Rollout") -> Remedy:
+    def edit(self, purpose: str = "") -> Remedy:
         """The command that edits the Rollout."""
-        return self.kubectl(f"edit rollout {self.summary.name}", purpose)
+        return self.kubectl(
+            f"edit rollout {self.summary.name}", purpose or f"correct {self.edited}"
+        )
 
     @staticmethod
     def once(*found: Remedy) -> tuple[Remedy, ...]:
         """Each command once, in the order of the first mention."""
         return tuple(dict.fromkeys(found))
 
-    def names_another(self, purpose: str) -> tuple[Remedy, ...]:
-        """The command that changes what leads the traffic. After the first move admission refuses it; going back stays
-        possible.
-        """
+    def names_another(self, purpose: str = "") -> tuple[Remedy, ...]:
+        """The command that changes `trafficRoutings`; after the first move, when admission refuses it, the way back."""
         return self.back() if self.view.routes_fixed else (self.edit(purpose),)
 
-    def names_another_workload(self, purpose: str) -> tuple[Remedy, ...]:
-        """The command that changes workload or style, which admission refuses during a release."""
+    def names_another_workload(self, purpose: str = "") -> tuple[Remedy, ...]:
+        """The command that changes workload or style; during a release, when admission refuses that, the way back."""
         return self.back() if self.view.workload_fixed else (self.edit(purpose),)
 
     def applied(self, kind: str, name: str) -> tuple[Remedy, ...]:
@@ -84,7 +87,7 @@ class Case:
         return (
             self.kubectl("apply -f FILE", f"FILE: the manifest of {kind} {name}"),
             self.kubectl(f"get {kind.lower()}", "all objects of this kind"),
-            *self.names_another("or name another one in the Rollout"),
+            *self.names_another(f"or name another one in {self.edited}"),
         )
 
 
@@ -92,6 +95,8 @@ class SharedCase(Case):
     """A Rollout whose TrafficRouting has a problem: its commands are about the TrafficRouting, which may be changed at
     any time.
     """
+
+    edited = "the TrafficRouting"
 
     def __init__(self, view: RolloutView, program: str, shared: SharedRoutesView) -> None:
         super().__init__(view, program)
@@ -101,11 +106,12 @@ class SharedCase(Case):
         """The command that shows the TrafficRouting."""
         return self.kubectl(f"describe trafficrouting {self._routing}", purpose)
 
-    def edit(self, purpose: str = "correct the Rollout") -> Remedy:
+    def edit(self, purpose: str = "") -> Remedy:
         """The command that edits the TrafficRouting."""
-        words = purpose.replace("the Rollout", "the TrafficRouting")
-        return self.kubectl(f"edit trafficrouting {self._routing}", words)
+        return self.kubectl(
+            f"edit trafficrouting {self._routing}", purpose or f"correct {self.edited}"
+        )
 
-    def names_another(self, purpose: str) -> tuple[Remedy, ...]:
+    def names_another(self, purpose: str = "") -> tuple[Remedy, ...]:
         """The command that changes what the TrafficRouting names, and the way back of this release."""
         return self.edit(purpose), *self.back()

@@ -47,7 +47,7 @@ TABLE: dict[str, Answer] = {
         ),
         of_objects.unusable,
     ),
-    **dict.fromkeys((reasons.CONFIG_NOT_OURS, reasons.REVERT_REFUSED), of_objects.refused_copy),
+    **dict.fromkeys((reasons.CONFIG_NOT_OURS, reasons.REVERT_REFUSED), of_objects.not_named),
     reasons.ROUTE_HELD: of_objects.changed,
     reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
     reasons.WORKLOAD_CONTESTED: of_objects.contested,

@@ -24,20 +24,21 @@ def missing(case: Case) -> tuple[Remedy, ...]:
 
 def unusable(case: Case) -> tuple[Remedy, ...]:
     """An object exists with a wrong content."""
+    return _shown(case, "-o yaml", "what it says") or case.describe(), *case.names_another()
+
+
+def not_named(case: Case) -> tuple[Remedy, ...]:
+    """An object has a wrong content, and no reference of the Rollout names it."""
+    return _shown(case, "-o yaml", "what it says") or case.describe(), case.edit()
+
+
+def _shown(case: Case, flags: str, purpose: str) -> Remedy | None:
+    """The command that shows the object of the message; None if the message names none."""
     found = mentions.named(case.message)
-    named = case.names_another("correct the Rollout")
     if found is None:
-        return case.describe(), *named
+        return None
     kind, name = found
-    return case.kubectl(f"get {kind.lower()} {name} -o yaml", "what it says"), *named
-
-
-def refused_copy(case: Case) -> tuple[Remedy, ...]:
-    """An object that no reference of the Rollout names is in the way."""
-    found = mentions.named(case.message)
-    if found is None:
-        return case.describe(), case.edit()
-    return case.kubectl(f"get {found[0].lower()} {found[1]} -o yaml", "what it says"), case.edit()
+    return case.kubectl(f"get {kind.lower()} {name} {flags}", purpose)
 
 
 def service(case: Case) -> tuple[Remedy, ...]:
@@ -46,7 +47,7 @@ def service(case: Case) -> tuple[Remedy, ...]:
     return (
         *([case.kubectl(f"edit service {found[1]}", "correct its selector")] if found else []),
         case.kubectl("get pods --show-labels", "the labels that it can select by"),
-        *case.names_another("or name another Service in the Rollout"),
+        *case.names_another(f"or name another Service in {case.edited}"),
     )
 
 
@@ -81,17 +82,14 @@ def not_served(case: Case) -> tuple[Remedy, ...]:
     return (
         Remedy("kubectl apply -f FILE", "FILE: the CRD of this kind"),
         Remedy(look, "which kinds and versions are served"),
-        *case.names_another("or correct apiVersion and kind in the Rollout"),
+        *case.names_another(f"or correct apiVersion and kind in {case.edited}"),
     )
 
 
 def changed(case: Case) -> tuple[Remedy, ...]:
     """Somebody changed a gateway object, and the release holds at it."""
-    found = mentions.named(case.message)
-    if found is None:
-        return case.describe("what was changed"), case.undo()
-    words = f"get {found[0].lower()} {found[1]} -o yaml --show-managed-fields"
-    return case.describe("what was changed"), case.kubectl(words, "by whom"), case.undo()
+    writer = _shown(case, "-o yaml --show-managed-fields", "by whom")
+    return case.describe("what was changed"), *((writer,) if writer else ()), case.undo()
 
 
 def autoscaler(case: Case) -> tuple[Remedy, ...]:
@@ -121,7 +119,9 @@ def account(case: Case) -> tuple[Remedy, ...]:
         for command in mentions.grants(case.message)
     )
     return case.once(
-        *grants, *case.names_another("or name another ServiceAccount in the Rollout"), *case.back()
+        *grants,
+        *case.names_another(f"or name another ServiceAccount in {case.edited}"),
+        *case.back(),
     )
 
 
@@ -129,7 +129,7 @@ def script(case: Case) -> tuple[Remedy, ...]:
     """A script is missing, fails, or its answer is refused."""
     if own := mentions.own_config_map(case.message):
         look = case.kubectl(f"edit configmap {own}", "the script of this namespace")
-        named = case.names_another("or name another script in the Rollout")
+        named = case.names_another(f"or name another script in {case.edited}")
         return case.once(look, *named, case.undo())
     where = f"configmap {CONFIGURATION}"
     key = mentions.script_key(case.message) or "KEY"
@@ -139,7 +139,7 @@ def script(case: Case) -> tuple[Remedy, ...]:
     else:
         scripts = f"kubectl edit {where} -n {DEFAULT_NAMESPACE}"
         purpose = "the scripts of this cluster"
-    named = case.names_another("or name another gateway object in the Rollout")
+    named = case.names_another(f"or name another gateway object in {case.edited}")
     return case.once(Remedy(scripts, purpose), *named, case.undo())
 
 
@@ -156,7 +156,7 @@ def listed(words: str) -> Answer:
 
 def in_use(case: Case) -> tuple[Remedy, ...]:
     """The release of another Rollout uses the Service."""
-    named = case.names_another("or name another Service in the Rollout")
+    named = case.names_another(f"or name another Service in {case.edited}")
     return case.kubectl("get rollouts", "what there is"), *named
 
 
@@ -168,9 +168,7 @@ def taken(case: Case) -> tuple[Remedy, ...]:
 
 def shared(case: Case) -> tuple[Remedy, ...]:
     """The TrafficRouting is missing."""
-    return case.kubectl("get trafficroutings", "what there is"), *case.names_another(
-        "correct the Rollout"
-    )
+    return case.kubectl("get trafficroutings", "what there is"), *case.names_another()
 
 
 def edited(case: Case) -> tuple[Remedy, ...]:
@@ -180,12 +178,12 @@ def edited(case: Case) -> tuple[Remedy, ...]:
 
 def edited_routes(case: Case) -> tuple[Remedy, ...]:
     """The traffic cannot be led as the Rollout says."""
-    return case.once(*case.names_another("correct the Rollout"), case.undo())
+    return case.once(*case.names_another(), case.undo())
 
 
 def edited_workload(case: Case) -> tuple[Remedy, ...]:
     """The workload, or the style for it, cannot be released."""
-    return case.once(*case.names_another_workload("correct the Rollout"), case.undo())
+    return case.once(*case.names_another_workload(), case.undo())
 
 
 def unattended() -> tuple[Remedy, ...]:

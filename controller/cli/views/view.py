@@ -212,6 +212,6 @@ class RolloutView(View, frozen=True):
     workload_fixed: bool = False
     """Admission refuses another workload, or another style, at this moment."""
     routes_fixed: bool = False
-    """Admission refuses a change of what leads the traffic at this moment."""
+    """Admission refuses a change of `trafficRoutings` at this moment."""
     no_way_back: str = ""
     """Why `undo` would have nothing to write; empty if it has something, or if that is not known."""

@@ -7,6 +7,7 @@ reported, not a manifest that is applied again unchanged; a warning changes noth
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child, same, text
 from controller.api.names import ADMISSION_PAUSE, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
 from controller.domain.admission.availability_freeze import LIMITS
@@ -103,7 +104,7 @@ def _resumed(old: JsonObject, new: JsonObject) -> bool:
 def _record(workload: JsonObject) -> JsonObject | None:
     """The recorded values of the owner; None if nothing is held."""
     try:
-        record = msgspec.json.decode(text(workload, "metadata", "annotations", ORIGINAL_STRATEGY))
-    except (msgspec.DecodeError, RecursionError):
+        record = decoded(text(workload, "metadata", "annotations", ORIGINAL_STRATEGY), object)
+    except msgspec.DecodeError:
         return None
     return record if isinstance(record, dict) else None

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, changed, child, text
 from controller.api.names import CANARY_SUFFIX, PIN, PINNED
 from controller.api.rollout import BUSY_PHASES, Rollout, TrafficRoutingRef
@@ -35,8 +36,8 @@ def pin_of(service: JsonObject) -> Pin | None:
     if PINNED not in child(metadata, "labels"):
         return None
     try:
-        pin = msgspec.json.decode(text(metadata, "annotations", PIN) or "{}", type=Pin)
-    except (msgspec.DecodeError, RecursionError):
+        pin = decoded(text(metadata, "annotations", PIN) or "{}", Pin)
+    except msgspec.DecodeError:
         return None
     return pin if pin.label and pin.revision else None
 

@@ -9,6 +9,7 @@ autoscaler is known by its annotation alone, so any process can restore it.
 import msgspec
 
 from controller.api.autoscaling import Autoscaler
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, text
 from controller.api.names import ORIGINAL_BEHAVIOR
 
@@ -43,10 +44,10 @@ def owners_behavior(autoscaler: Autoscaler) -> msgspec.Raw | None:
     """The owner's behavior to restore; None when there was none, or when the saved value is not readable."""
     kept = autoscaler.metadata.annotations[ORIGINAL_BEHAVIOR]
     try:
-        found: JsonObject | None = msgspec.json.decode(kept, type=JsonObject | None)
-    except (msgspec.DecodeError, RecursionError):
+        found = decoded(kept, object)
+    except msgspec.DecodeError:
         return None
-    return None if found is None else msgspec.Raw(kept.encode())
+    return msgspec.Raw(kept.encode()) if isinstance(found, dict) else None
 
 
 def _behavior(autoscaler: Autoscaler) -> JsonObject:

@@ -8,6 +8,7 @@ The sources are, in this order: the release's status, the last applied manifest,
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child, number, text
 from controller.api.meta import ObjectMeta
 from controller.api.names import (
@@ -116,6 +117,6 @@ def _holds(kind: WorkloadKind, live: JsonObject, own: JsonObject) -> bool:
 def applied_manifest(meta: ObjectMeta) -> JsonObject | None:
     """The manifest that `kubectl apply` stored; None if the workload was written in another way."""
     try:
-        return msgspec.json.decode(meta.annotations.get(LAST_APPLIED, ""), type=JsonObject)
-    except (msgspec.DecodeError, RecursionError):
+        return decoded(meta.annotations.get(LAST_APPLIED, ""), JsonObject)
+    except msgspec.DecodeError:
         return None

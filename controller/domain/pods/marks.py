@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject
 from controller.api.meta import ObjectMeta
 from controller.api.names import IN_PROGRESSING, ORIGINAL_STRATEGY
@@ -70,8 +71,8 @@ def owners_record(workload: Marked) -> OwnersRecord | None:
 def read_record(text: str) -> OwnersRecord | None:
     """The record in an annotation; None for one without a release, which another program wrote."""
     try:
-        record = msgspec.json.decode(text, type=OwnersRecord)
-    except (msgspec.DecodeError, RecursionError):
+        record = decoded(text, OwnersRecord)
+    except msgspec.DecodeError:
         return None
     return record if record.release else None
 
@@ -79,9 +80,7 @@ def read_record(text: str) -> OwnersRecord | None:
 def marked_for(workload: Marked) -> str:
     """Name of the Rollout that controls this workload, or an empty string."""
     try:
-        mark = msgspec.json.decode(
-            workload.metadata.annotations.get(IN_PROGRESSING, ""), type=_Mark
-        )
-    except (msgspec.DecodeError, RecursionError):
+        mark = decoded(workload.metadata.annotations.get(IN_PROGRESSING, ""), _Mark)
+    except msgspec.DecodeError:
         return ""
     return mark.rollout_name

@@ -8,6 +8,7 @@ import msgspec
 
 from controller.api import names
 from controller.api.autoscaling import Autoscaler
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject
 from controller.domain.pods.marks import Marked, marked_for, owners_record
 
@@ -55,16 +56,16 @@ def moved_by_the_original(workload: Marked, rollout: str) -> bool:
 def originals_values(text: str) -> OriginalsValues | None:
     """The values that the original kept; None if the text is not one of its annotations."""
     try:
-        return msgspec.json.decode(text, type=OriginalsValues)
-    except (msgspec.DecodeError, RecursionError):
+        return decoded(text, OriginalsValues)
+    except msgspec.DecodeError:
         return None
 
 
 def partition_strategy(text: str) -> JsonObject:
     """The strategy of a Deployment in partition style, which the original moved into an annotation."""
     try:
-        stored = msgspec.json.decode(text, type=_PartitionStrategy)
-    except (msgspec.DecodeError, RecursionError):
+        stored = decoded(text, _PartitionStrategy)
+    except msgspec.DecodeError:
         stored = _PartitionStrategy()
     rolling = {"rollingUpdate": stored.rolling_update} if stored.rolling_update else {}
     return {"type": "RollingUpdate", **rolling}

@@ -30,8 +30,9 @@ def is_before_the_first_move(status: RolloutStatus) -> bool:
 
 
 def references_may_change(status: RolloutStatus) -> bool:
-    """Admission accepts a change of what leads the traffic, once this status and its problem are stored. A third
-    revision is noticed while the routes of the one before are still restored: `goal` says so.
+    """Admission accepts a change of `trafficRoutings`, once this status and its problem are stored.
+
+    It does not while the routes of an abandoned revision are still being restored: the release has a `goal` then.
     """
     return is_before_the_first_move(status) and not moonshift_status(status).goal
 

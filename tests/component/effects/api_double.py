@@ -16,11 +16,12 @@ NAMESPACE = "shop"
 
 
 class ApiDouble(MemoryApi):
-    """`writes` are the accepted writes, as verb and name."""
+    """`writes` are the accepted writes, as verb and name; `undoes_patches`: a policy of somebody else does."""
 
     def __init__(self) -> None:
         super().__init__(lambda: datetime(2026, 1, 1, tzinfo=UTC))
         self.writes: list[str] = []
+        self.undoes_patches = False
 
     def on_json_patch(self, subresource: str) -> None:
         """Called before each JSON patch: a double counts it here, or raises the server's refusal."""
@@ -57,6 +58,8 @@ class ApiDouble(MemoryApi):
         dry_run: bool = False,
     ) -> bytes:
         self.on_json_patch(subresource)
+        if self.undoes_patches:
+            return await self.get(resource, namespace, name)
         answer = await super().json_patch(
             resource, namespace, name, operations, subresource, dry_run=dry_run
         )

@@ -1,7 +1,5 @@
 """A workload that lost its marks and hold has them again in one write, over the spec that was looked at."""
 
-from collections.abc import Mapping, Sequence
-
 import pytest
 
 from controller.api.meta import Key
@@ -26,7 +24,7 @@ from controller.effects.podsets import set_current_revision
 from controller.effects.workloads import delete_replica_set
 from controller.effects.writes import Writes
 from controller.errors import Conflict
-from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Resource
+from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from tests.component.effects.api_double import ApiDouble, LedgerDouble
 from tests.component.effects.test_stamps import KEY, STATEFUL_SET, workload
 
@@ -58,24 +56,9 @@ async def test_a_deployment_is_held_and_admission_paused_again_in_one_write() ->
     assert kube.writes == ["patch web"]
 
 
-class Overruled(ApiDouble):
-    """A policy of somebody else undoes every write, so the API server stores nothing new."""
-
-    async def json_patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        operations: Sequence[Mapping[str, object]],
-        subresource: str = "",
-        *,
-        dry_run: bool = False,
-    ) -> bytes:
-        return await self.get(resource, namespace, name)
-
-
 async def test_a_hold_that_a_policy_undoes_is_refused_with_its_fields() -> None:
-    kube = Overruled()
+    kube = ApiDouble()
+    kube.undoes_patches = True
     kube.put(DEPLOYMENTS, workload())
     refused = await freeze(Writes(kube, LedgerDouble()), DEPLOYMENTS, lost())
     assert isinstance(refused, Refusal)

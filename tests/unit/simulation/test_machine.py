@@ -207,6 +207,7 @@ def test_pods_that_nobody_moved_are_counted_with_the_name_that_they_carry() -> N
     release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="")
     release.approve_and_rest()
     release.teardown()
+    assert release.state == "Healthy"
 
 
 def test_pods_of_the_workload_itself_are_not_counted_as_pods_of_the_extra_deployment() -> None:
@@ -267,6 +268,7 @@ def test_a_workload_that_is_deleted_while_no_stable_pod_is_ready_leaves_nothing_
     release.delete_workload()
     release.its_own_controller_is_behind(rounds=8)
     release.teardown()
+    assert release.state == "Healthy"
 
 
 def test_a_deployment_that_was_paused_before_its_first_look_may_be_scaled_to_go_on() -> None:

@@ -16,6 +16,7 @@ import zlib
 import msgspec
 
 from controller.api import names
+from controller.api.decoding import decoded
 from controller.api.meta import ObjectMeta
 from controller.domain.decision import Reference
 from controller.domain.traffic.original.content import content_of, strings_of
@@ -101,8 +102,8 @@ def read_companion(raw: bytes) -> CompanionObject | None:
     """The companion object in `raw`; None when it cannot be read."""
     try:
         live = decode_tree(raw)
-        head = msgspec.json.decode(raw, type=_Head)
-    except (ValueError, msgspec.DecodeError, RecursionError):
+        head = decoded(raw, _Head)
+    except (ValueError, msgspec.DecodeError):
         return None
     meta = head.metadata
     made = CompanionObject(head.kind, meta.name, meta.uid, live, leaving=meta.deleting)
@@ -118,8 +119,8 @@ def read_companion(raw: bytes) -> CompanionObject | None:
 
 def _record_of(text: str) -> CompanionRecord | None:
     try:
-        return msgspec.json.decode(text.encode("utf-8", "replace"), type=CompanionRecord)
-    except (msgspec.DecodeError, RecursionError):
+        return decoded(text.encode("utf-8", "replace"), CompanionRecord)
+    except msgspec.DecodeError:
         return None
 
 

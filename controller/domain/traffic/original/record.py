@@ -15,6 +15,7 @@ from datetime import datetime
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.domain.traffic.tree import Tree, decode_tree, encode
 
 MAX_CONTENT = 4 * 1024 * 1024
@@ -97,8 +98,8 @@ def write_state(
 def read_state(text: str) -> RouteRecord | None:
     """The record, or None when the text is not one."""
     try:
-        return msgspec.json.decode(text.encode("utf-8", "replace"), type=RouteRecord)
-    except (msgspec.DecodeError, RecursionError):
+        return decoded(text.encode("utf-8", "replace"), RouteRecord)
+    except msgspec.DecodeError:
         return None
 
 
