@@ -30,7 +30,7 @@ from tests.cluster.story import (
     step_of,
     sub_status,
 )
-from tests.cluster.view import deleting, image_of, ready
+from tests.cluster.view import View, deleting, image_of, ready
 from tests.trouble import forms, why
 from tests.trouble.forms import Form
 from tests.trouble.table import Message, Row, pattern_of
@@ -234,6 +234,24 @@ class Scene(Story):
             return False
         images = [image_of(pod) for pod in found]
         return images.count(STABLE_IMAGE) == old and len(images) - old == new
+
+    async def gets_its_traffic(self) -> None:
+        """If the workload has a VirtualService, the new version gets the share of the step."""
+
+        def so(state: State) -> bool:
+            view = View(self.app.namespace)
+            for key, obj in self._here(state).items():
+                view.apply(Change(0, "EXISTED", key, obj))
+            step = step_of(state[self.key(ROLLOUTS)].get("status") or {})
+            found = {
+                place.weight
+                for place in view.destinations(self.app.name)
+                if place.is_canary(self.app)
+            }
+            return found == {self.app.steps[step - 1].traffic}
+
+        if self.app.virtual_service:
+            await self.eventually(so, "the new version gets the share of the step")
 
     async def runs(self, *, old: int, new: int) -> None:
         """Wait until exactly these numbers of pods of each version are ready."""
