@@ -24,7 +24,7 @@ UNREADABLE = (
     x509.DuplicateExtension,
     x509.UnsupportedGeneralNameType,
 )
-"""What reading a certificate may raise; only the first is what one expects of a parser."""
+"""The errors of a parser that reads a certificate: only the first is a usual one."""
 _SKEW = timedelta(hours=1)
 """Certificates are valid from a little earlier on, for machines with slow clocks."""
 

@@ -1,9 +1,9 @@
 """Reads lists and events around the objects in them that are nested too deeply.
 
-Why it exists: the API server stores objects of ten thousand nested levels, and msgspec stops at a thousand. Whoever may
-create one object with free-form fields, in one namespace, would hide all objects of its kind from everybody. Invariant:
-an object that is not too deep keeps every byte; of one that is too deep the outline is left, with its name and version,
-and the reader is told, so that nobody takes it for the whole object. It must not know any kind.
+Why it exists: the API server stores objects of ten thousand nested levels, and msgspec stops at a thousand. One
+object with free-form fields, in one namespace, would hide all objects of its kind from everybody. Invariant: an object
+that is not too deep keeps every byte; of one that is too deep the outline is left, with its name and version, and the
+reader knows that it is not the whole object. It must not know any kind.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _NEXT_BRACKET = re.compile(
 
 
 class Read(NamedTuple, Generic[T]):
-    """What was read, and whether all of it is there."""
+    """A value that was read, and whether all of it is there."""
 
     value: T
     whole: bool

@@ -118,8 +118,7 @@ class Leader:
         self._seen_at = 0.0
         self._told_holder = ""
         self._held: LeaseRecord | None = None
-        self._may_hold = False
-        """The lease may be ours: it was asked for, and no answer says that it is another's."""
+        self._may_hold = False  # it was asked for, and no answer says that it is another's
         self.is_leader = False
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:

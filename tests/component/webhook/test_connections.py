@@ -227,3 +227,41 @@ async def test_a_port_that_is_taken_is_named_with_its_flag() -> None:
         with pytest.raises(BadConfiguration, match=f"--webhook-port={port}: cannot listen"):
             async with serving(app, "127.0.0.1", port, None):
                 pass
+
+
+READY = b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def answered_with_half_a_head_behind(
+    port: int,
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A client whose first request is answered, and whose second one has begun with it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(READY + READY[:9])
+    assert b"200 OK" in await reader.readuntil(b"\r\n\r\nok")
+    return reader, writer
+
+
+async def test_a_second_head_that_does_not_go_on_is_an_idle_connection_and_makes_room() -> None:
+    """Its clock cannot start while the first request is answered: its bytes may be those of a body."""
+    limits = ConnectionLimits(most=1, idle_seconds=0.0, head_seconds=60.0)
+    async with listening(Slow(), None, limits) as (port, _):
+        reader, writer = await answered_with_half_a_head_behind(port)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}/readyz") as answer,
+        ):
+            assert answer.status == 200
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_the_next_byte_of_a_second_head_starts_its_clock() -> None:
+    limits = ConnectionLimits(head_seconds=0.1)
+    async with listening(Slow(), None, limits) as (port, _):
+        reader, writer = await answered_with_half_a_head_behind(port)
+        writer.write(READY[9:10])
+        with contextlib.suppress(ConnectionError):
+            assert await asyncio.wait_for(reader.read(), 15) == b""
+        writer.close()

@@ -1,4 +1,4 @@
-"""What is nested too deeply is left out of a JSON text, and everything else keeps every byte."""
+"""Only those parts of a JSON text that are nested too deeply are left out; all others keep every byte."""
 
 import json
 from typing import Any
