@@ -18,6 +18,13 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 AUTHORITY_NAME = "moonshift-authority"
 AUTHORITY_LIFETIME = timedelta(days=3650)
 CERTIFICATE_LIFETIME = timedelta(days=365)
+UNREADABLE = (
+    ValueError,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
+"""The errors of a parser that reads a certificate: only the first is a usual one."""
 _SKEW = timedelta(hours=1)
 """Certificates are valid from a little earlier on, for machines with slow clocks."""
 
@@ -86,7 +93,7 @@ def facts(certificate: bytes) -> Facts | None:
     """The properties of the (first) certificate, or None if none can be read."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
-    except ValueError:
+    except UNREADABLE:
         return None
     return Facts(
         read.fingerprint(hashes.SHA256()).hex(),
@@ -101,7 +108,7 @@ def issued_by(certificate: bytes, authority: bytes) -> bool:
     try:
         read = x509.load_pem_x509_certificate(certificate)
         read.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+    except (*UNREADABLE, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return False
     return True
 
@@ -111,7 +118,7 @@ def matches(pair: Pair) -> bool:
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate)
         key = serialization.load_pem_private_key(pair.key, None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (*UNREADABLE, TypeError, UnsupportedAlgorithm):
         return False
     form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
@@ -120,7 +127,7 @@ def matches(pair: Pair) -> bool:
 def _names_of(certificate: x509.Certificate) -> frozenset[str]:
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return frozenset()
     addresses = (str(address) for address in found.get_values_for_type(x509.IPAddress))
     return frozenset({*found.get_values_for_type(x509.DNSName), *addresses})

@@ -13,7 +13,7 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from controller.certificates.authority import Pair, facts, issued_by, matches
+from controller.certificates.authority import UNREADABLE, Pair, facts, issued_by, matches
 from controller.certificates.worker import CA_FILE, CERTIFICATE_FILE, KEY_FILE
 
 LONGEST_CHAIN = 5
@@ -70,5 +70,5 @@ def _leads_to(chain: bytes, authorities: bytes) -> bool:
 def _certificates(pem: bytes) -> list[bytes]:
     try:
         return [one.public_bytes(_PEM) for one in x509.load_pem_x509_certificates(pem)]
-    except ValueError:
+    except UNREADABLE:
         return []
