@@ -59,10 +59,17 @@ class ServingTls:
         files = (self._directory / name for name in (CERTIFICATE, KEY))
         return tuple(file.stat().st_mtime_ns for file in files)
 
+    def is_outdated(self) -> bool:
+        """Whether the files are not those that are in use."""
+        try:
+            return self._stamp() != self._seen
+        except OSError:
+            return True
+
     def reload(self) -> bool:
         """Load the files again if they changed; return whether a new pair is in use."""
         try:
-            if self._stamp() == self._seen:
+            if not self.is_outdated():
                 return False
             self._load()
         except (OSError, ValueError) as error:  # an SSLError is an OSError
