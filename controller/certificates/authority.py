@@ -29,7 +29,7 @@ _UNREADABLE = (
     x509.InvalidVersion,
     x509.DuplicateExtension,
 )
-"""What reading a key or a certificate that somebody else wrote can raise."""
+"""Errors of reading a key or a certificate that somebody else wrote."""
 
 
 class Pair(msgspec.Struct, frozen=True):

@@ -32,6 +32,7 @@ CHANGED_AT = "changed-at"
 OTHERS_CERT, OTHERS_BEFORE = "others-ca-cert.pem", "others-old-ca-cert.pem"
 OTHERS_CHANGED_AT = "others-changed-at"
 
+LOST = "the Secret of the certificates was lost or changed"
 _ATTEMPTS = 5
 
 log = logging.getLogger(__name__)
@@ -138,7 +139,7 @@ async def ensure_bundle(
     for _ in range(_ATTEMPTS):
         present = await store.read(name)
         found = bundle_of(present.data) if present else None
-        bundle = dated(found, now) if found else None
+        bundle = found and dated(found, now)
         step = plan_rotation(bundle, names, published, now)
         lost = recovered(bundle, remembered, names, now)
         rotating = lost is not None or step not in (Step.REST, Step.WAIT)
@@ -154,9 +155,7 @@ async def ensure_bundle(
         except (AlreadyExists, Conflict):
             continue
         if lost is not None:
-            log.warning(
-                "the Secret of the certificates was lost or changed", extra={"secret": name}
-            )
+            log.warning(LOST, extra={"secret": name})
         if lost is not None or step is not Step.ISSUE:
             # The configurations no longer have all trusted authorities.
             published = False
