@@ -83,7 +83,7 @@ def bundle_of(data: Mapping[str, bytes]) -> Bundle | None:
 
 
 def _authorities(data: Mapping[str, bytes], name: str) -> bytes:
-    """The certificates under this name; none if one cannot be read, as API servers refuse a `caBundle` with it."""
+    """The certificates under this name; none if one of them cannot be read: nobody may publish garbage for us."""
     found = data.get(name, b"")
     return found if certificates(found) else b""
 

@@ -3,12 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-from cryptography.x509.oid import NameOID
 
-from controller.certificates.authority import Pair, can_sign, issue, new_authority
+from controller.certificates.authority import can_sign, issue, new_authority
 from controller.certificates.rotation import Bundle, Step, plan_rotation, rotated
 from controller.certificates.secret import (
     CHANGED_AT,
@@ -23,8 +19,10 @@ from controller.certificates.secret import (
     ensure_bundle,
 )
 from tests.component.certificates.doubles import NAMES, START, Secrets
+from tests.component.certificates.unfit import unfit_authorities
 
 DAY = timedelta(days=1)
+UNFIT = unfit_authorities(START)
 BROKEN_PEM = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 TEXT = b"\xff garbage"
 
@@ -38,7 +36,6 @@ def whole() -> dict[str, bytes]:
 @pytest.mark.parametrize("name", [*sorted(whole()), OLD_CERT, OTHERS_CERT, OTHERS_BEFORE])
 @pytest.mark.parametrize("garbage", [BROKEN_PEM, TEXT], ids=["pem", "text"])
 async def test_any_damaged_entry_is_healed_by_rounds(name: str, garbage: bytes) -> None:
-    """API servers refuse a `caBundle` in which one certificate cannot be read."""
     secrets = Secrets()
     secrets.kept["s"] = SecretSnapshot(whole() | {name: garbage}, "1")
     bundle = None
@@ -57,29 +54,6 @@ async def test_a_rotation_whose_time_cannot_be_used_goes_on(text: str) -> None:
     assert first.next_authority is not None
     second = await ensure_bundle(secrets, "s", NAMES, True, START + 2 * DAY)
     assert second.authority == first.next_authority
-
-
-def self_signed(key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey, *, ca: bool) -> Pair:
-    """A certificate that signs itself, and its key."""
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "theirs")])
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(START)
-        .not_valid_after(START + 900 * DAY)
-        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
-        .sign(key, None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    plain = serialization.NoEncryption()
-    return Pair(
-        made.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    )
-
-
-UNFIT = {
-    "a key that does not sign here": self_signed(ed25519.Ed25519PrivateKey.generate(), ca=True),
-    "a server's certificate": self_signed(ec.generate_private_key(ec.SECP256R1()), ca=False),
-}
 
 
 @pytest.mark.parametrize("case", UNFIT)
