@@ -18,6 +18,7 @@ from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.replicas import Replicas, replicas
+from tests.component.certificates.unfit import renewed
 from tests.node.writes import Writes, writing
 
 NAME = "moonshift-webhook-tls"
@@ -51,10 +52,16 @@ async def writes(pair: Replicas) -> AsyncIterator[Writes]:
         yield running
 
 
-async def issue_to(pair: Replicas, authority: Pair, begins: datetime | None = None) -> bytes:
-    """Write the Secret; the certificate."""
+async def issue_to(
+    pair: Replicas, authority: Pair, begins: datetime | None = None, root: bytes = b""
+) -> bytes:
+    """Write the Secret, with another `ca.crt` if one is given; the certificate."""
     made = issue(authority, ["127.0.0.1"], begins or datetime.now(UTC))
-    data = {"tls.crt": made.certificate, "tls.key": made.key, "ca.crt": authority.certificate}
+    data = {
+        "tls.crt": made.certificate,
+        "tls.key": made.key,
+        "ca.crt": root or authority.certificate,
+    }
     body = {
         "metadata": {"name": NAME},
         "type": "kubernetes.io/tls",
@@ -113,4 +120,20 @@ async def test_an_issued_certificate_is_served_while_it_exists_and_is_valid(
     await served_by_both(pair, second)
     await writes.reach(SOME)
     assert pair.members[0].served.read_bytes() == renewed
+    assert writes.refused == []
+
+
+async def test_a_certificate_whose_authority_has_ended_is_not_served(
+    pair: Replicas, writes: Writes
+) -> None:
+    """As after the renewal of an authority with its old key: API servers check the end of `ca.crt`, too."""
+    now = datetime.now(UTC)
+    root = new_authority(now)
+    ended = renewed(root, now - timedelta(hours=1))
+    issued = await issue_to(pair, root, root=ended)
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while "with its chain and its ca.crt" not in await readiness(pair):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+    await writes.reach(SOME)
+    assert pair.members[0].served.read_bytes() != issued
     assert writes.refused == []

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from controller.api.jsontree import child, items
 from controller.certificates.authority import (
@@ -28,6 +25,7 @@ from controller.certificates.secret import bundle_of
 from controller.certificates.worker import WORKER_SECRET
 from controller.errors import Forbidden
 from tests.component.certificates.doubles import SERVED, START, US, Configurations, Secrets
+from tests.component.certificates.unfit import renewed
 
 CALLED = "moonshift.ms.svc"
 OURS, THEIRS = "own", "theirs"
@@ -94,23 +92,11 @@ def test_an_issued_certificate_that_cannot_be_served_is_reported(
 
 
 def outliving() -> dict[str, bytes]:
-    """A certificate that holds for longer than its authority."""
+    """A certificate that holds for longer than its authority, as the Secret's data."""
     longer = msgspec.structs.replace(
         OLD_ROOT, certificate=renewed(OLD_ROOT, START + AUTHORITY_LIFETIME)
     )
     return secret_of(longer, beside=OLD_ROOT.certificate)
-
-
-def renewed(authority: Pair, end: datetime) -> bytes:
-    """The certificate of the same authority, with another end."""
-    read = x509.load_pem_x509_certificate(authority.certificate)
-    key = serialization.load_pem_private_key(authority.key, None)
-    assert isinstance(key, ec.EllipticCurvePrivateKey)
-    made = x509.CertificateBuilder(read.issuer, read.subject, key.public_key(), 1)
-    made = made.not_valid_before(read.not_valid_before_utc).not_valid_after(end)
-    for extension in read.extensions:
-        made = made.add_extension(extension.value, extension.critical)
-    return made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def test_a_certificate_whose_authority_has_ended_is_not_served() -> None:

@@ -1,4 +1,4 @@
-"""Authorities with which nobody accepts what they sign, or that cannot sign here."""
+"""Authorities whose certificates nobody accepts: they may not sign, cannot sign here, or have ended."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -21,6 +21,18 @@ def unfit_authorities(now: datetime) -> Mapping[str, Pair]:
             ec.generate_private_key(ec.SECP256R1()), now, ca=False
         ),
     }
+
+
+def renewed(authority: Pair, end: datetime) -> bytes:
+    """The certificate of the same authority, with another end."""
+    read = x509.load_pem_x509_certificate(authority.certificate)
+    key = serialization.load_pem_private_key(authority.key, None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    made = x509.CertificateBuilder(read.issuer, read.subject, key.public_key(), 1)
+    made = made.not_valid_before(read.not_valid_before_utc).not_valid_after(end)
+    for extension in read.extensions:
+        made = made.add_extension(extension.value, extension.critical)
+    return made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def _self_signed(
