@@ -29,7 +29,7 @@ LOOK_AGAIN = timedelta(hours=6)
 LOOK_FOR_MISSING = timedelta(seconds=8)
 RETRY = timedelta(seconds=2)
 AGAIN = timedelta(seconds=0.3)
-"""The time between two corrections: objects are often applied one after another, and each is heard of on its own."""
+"""The time after a correction, as objects are often applied one after another; it grows while nothing is to correct."""
 HEARD = timedelta(seconds=1)
 """The time after publishing an authority in which every API server learns of it, before its certificate is served."""
 SOONEST = timedelta(seconds=5)
@@ -105,20 +105,22 @@ class Endpoint:
             _in_background(tls.run()),
         ):
             self.listening.set()
-            pause = RETRY
+            pause = AGAIN
             while True:
                 changed = await self._changed_within(self._patience(ready), pause)
-                healing, pause = changed or self._owed, RETRY
+                healing = changed or self._owed
                 if healing and self._healings.next_in():
+                    pause = RETRY
                     self._set_owed()
                     await self._let_pass()
                     continue
                 self._owed = False
                 before = self._keeper.written
                 ready = await self._round()
-                if healing and self._keeper.written > before:
+                wrote = self._keeper.written > before
+                if healing and wrote:
                     self._healings.take()
-                    pause = AGAIN
+                pause = AGAIN if wrote else min(RETRY, 2 * pause)
                 await self._load(tls)
 
     def _patience(self, ready: bool) -> timedelta:
