@@ -35,11 +35,11 @@ HEARD = timedelta(seconds=1)
 SOONEST = timedelta(seconds=5)
 """The time between two scheduled rounds."""
 HEALINGS = 12
-HEALING_TIME = timedelta(minutes=5)
+HEALING_TIME = timedelta(minutes=1)
 
 _RIVAL = (
     "somebody else changes the webhook configurations or the certificates again and again: they are corrected every "
-    "25 seconds only; look at their managedFields, and for a second installation (moonshift install --check)"
+    "five seconds only; look at their managedFields, and for a second installation (moonshift install --check)"
 )
 
 log = logging.getLogger(__name__)
