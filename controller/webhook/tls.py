@@ -1,7 +1,8 @@
 """The serving certificate, exchanged under a running server.
 
 Invariant: new connections get the newest pair that could be loaded; a pair that cannot be loaded (half written, key and
-certificate of different generations, no readable end of validity) leaves the one in use alone.
+certificate of different generations, no readable end of validity) leaves the one in use alone. The authorities of
+clients are followed in the same way.
 """
 
 import asyncio
@@ -34,6 +35,7 @@ class ServingTls:
         With a `client_authority` a client may present a certificate, and one that it did not sign ends the handshake.
         """
         self._directory = directory
+        self._client_authority = client_authority
         self._loaded = loaded
         self._seen: tuple[float, ...] = ()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -41,7 +43,6 @@ class ServingTls:
         if client_authority is not None:
             # Not required: API servers present none when they ask for a conversion.
             self.context.verify_mode = ssl.CERT_OPTIONAL
-            self.context.load_verify_locations(client_authority)
         self._load()
 
     def _load(self) -> None:
@@ -50,13 +51,18 @@ class ServingTls:
         ends = x509.load_pem_x509_certificate(files[0].read_bytes()).not_valid_after_utc
         # A throw-away context first: a failed load must not leave half a pair in the one in use.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
+        if self._client_authority is not None:
+            # A context in use can only be given more authorities: those before are trusted until the process ends.
+            self.context.load_verify_locations(self._client_authority)
         self.context.load_cert_chain(*files)
         self._seen = stamp
         if self._loaded is not None:
             self._loaded(ends)
 
     def _stamp(self) -> tuple[float, ...]:
-        files = (self._directory / name for name in (CERTIFICATE, KEY))
+        files = [self._directory / name for name in (CERTIFICATE, KEY)]
+        if self._client_authority is not None:
+            files.append(self._client_authority)
         return tuple(file.stat().st_mtime_ns for file in files)
 
     def is_outdated(self) -> bool:
