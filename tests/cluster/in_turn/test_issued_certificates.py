@@ -5,6 +5,7 @@ The test writes the Secret as cert-manager does: data in the layout of `kubernet
 
 import asyncio
 import base64
+import contextlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +13,14 @@ import aiohttp
 import pytest
 import yaml
 
-from controller.certificates.authority import Pair, issue, issued_by, new_authority
+from controller.certificates.authority import (
+    CERTIFICATE_LIFETIME,
+    Pair,
+    issue,
+    issued_by,
+    new_authority,
+)
+from controller.certificates.issued import EARLIER
 from demo.stage import NAMESPACE, ROOT
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
@@ -43,7 +51,12 @@ async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> Async
 
 @pytest.fixture
 async def writes(pair: Replicas) -> AsyncIterator[Writes]:
-    """Give writes of Rollouts that admission judges, twenty a second."""
+    """Give writes of Rollouts that admission judges, twenty a second; the Secret does not exist yet."""
+    with contextlib.suppress(RequestRefused):
+        await pair.plane.client().delete(f"{SECRETS}/{NAME}")
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while f"Secret {NAME}: it does not exist" not in await readiness(pair):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
     async with (
         fresh_namespace(pair.plane) as namespace,
         writing(pair.plane.client("developer"), namespace) as running,
@@ -97,7 +110,6 @@ async def test_an_issued_certificate_is_served_while_it_exists_and_is_valid(
     pair: Replicas, writes: Writes
 ) -> None:
     """Moonshift's certificate, the issued one, one of another authority, an expired one: each change under load."""
-    assert f"Secret {NAME}: it does not exist" in await readiness(pair)
     first, second = new_authority(datetime.now(UTC)), new_authority(datetime.now(UTC))
 
     issued = await issue_to(pair, first)
@@ -136,4 +148,23 @@ async def test_a_certificate_whose_authority_has_ended_is_not_served(
             await asyncio.sleep(LOOK_SECONDS)
     await writes.reach(SOME)
     assert pair.members[0].served.read_bytes() != issued
+    assert writes.refused == []
+
+
+@pytest.mark.full
+async def test_a_certificate_that_nobody_renews_is_given_up_before_its_end(
+    pair: Replicas, writes: Writes
+) -> None:
+    authority = new_authority(datetime.now(UTC) - timedelta(days=400))
+    end = datetime.now(UTC) + EARLIER + timedelta(seconds=8)
+    issued = await issue_to(pair, authority, end - CERTIFICATE_LIFETIME)
+    await served_by_both(pair, authority)
+    async with asyncio.timeout_at(asyncio.get_running_loop().time() + EARLIER.total_seconds()):
+        for replica in pair.members:
+            while replica.served.read_bytes() == issued:  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+    assert datetime.now(UTC) < end
+    while datetime.now(UTC) < end:
+        await writes.reach(SOME)
+    await writes.reach(SOME)
     assert writes.refused == []

@@ -192,6 +192,7 @@ async def test_hearing_of_our_own_corrections_costs_none(
 ) -> None:
     without_waiting(monkeypatch, "RETRY", "HEARD", "AGAIN")
     monkeypatch.setattr(endpoint_module, "HEALINGS", 5)
+    monkeypatch.setattr(endpoint_module, "HEALING_TIME", timedelta(hours=1))
     store, key = Watched(), (MUTATING, MUTATING_CONFIGURATION)
     async with rounds(store, tmp_path) as endpoint:
         store.heard = endpoint.look_again
@@ -200,9 +201,9 @@ async def test_hearing_of_our_own_corrections_costs_none(
             blank: JsonObject = configuration(*key, "/mutate-apps-v1-deployment")
             store.kept[key] = blank
             endpoint.look_again()
-            while not published(store):  # noqa: ASYNC110 - bounded
+            while not published(store):
+                assert endpoint.note() is None
                 await asyncio.sleep(0.01)
-        assert endpoint.note() is None
 
 
 def published(store: Configurations) -> bool:
