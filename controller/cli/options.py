@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 import msgspec
 
+from controller.api.names import DEFAULT_NAMESPACE
 from controller.kube.credentials import Impersonation, Source, choose_source
 
 _C = TypeVar("_C", bound=Callable[..., object] | click.Command)
@@ -27,6 +28,7 @@ class Connection(msgspec.Struct, frozen=True):
     as_uid: str | None = None
     as_group: tuple[str, ...] = ()
     as_user_extra: tuple[str, ...] = ()
+    controller_namespace: str | None = None
 
     def source(self) -> Source:
         """The source of credentials, with all options of the command line."""
@@ -66,6 +68,11 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("-n", "--namespace"), "NS", "Namespace; else that of the kubeconfig's context."),
     (("--as", "as_user"), "USER", "Act in this user's place (impersonation)."),
     (("--as-uid",), "UID", "Act with this uid; needs --as."),
+    (
+        ("--controller-namespace",),
+        "NS",
+        f"Where the controller runs; else {DEFAULT_NAMESPACE}, or as the CRD says.",
+    ),
 )
 _REPEATED: tuple[tuple[str, str, str], ...] = (
     ("--as-group", "GROUP", "Act as a member of this group; may be repeated; needs --as."),

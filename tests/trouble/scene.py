@@ -75,9 +75,17 @@ class Scene(Story):
         """At present, the Service has as many ready pods as the owner asks for."""
         await self.recorder.until_state(lambda state: self._ready_in(state) == self.size)
 
+    def newest(self) -> int:
+        """The revision of the newest recorded change."""
+        return max(change.resource_version for change in self.recorder.history())
+
+    def was_approved(self, since: int) -> None:
+        """Record that a command approved the present step after this revision."""
+        self._note("approve", since)
+
     def begins_anew(self) -> None:
         """Check nothing before this moment: the next actions are about another workload of the same name."""
-        self._since = max(change.resource_version for change in self.recorder.history())
+        self._since = self.newest()
         self._audit_mark = self.plane.audit.mark()
         self.actions.clear()
         self.expected.clear()

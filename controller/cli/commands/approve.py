@@ -115,9 +115,7 @@ async def _approve(
     say(f"{NAMED}/{name} approved")
     # with --wait this is reported at the end, and only if the controller did not act
     unseen = wait is None
-    if unattended := await nobody_at_work(
-        session.client, session.namespace, datetime.now(UTC), waited=unseen
-    ):
+    if unattended := (await nobody_at_work(session, datetime.now(UTC), waited=unseen)).text:
         say(f"warning: {unattended}", err=True)
     if wait is not None:
         await _wait_until_taken_up(session, rollout, wait)
@@ -128,7 +126,7 @@ async def _with_state_of_controller(session: Session, rollout: Rollout, problem:
     now = datetime.now(UTC)
     if not seems_to_stand_still(rollout, now):
         return problem
-    unattended = await nobody_at_work(session.client, session.namespace, now, waited=True)
+    unattended = (await nobody_at_work(session, now, waited=True)).text
     return f"{problem}; {unattended}" if unattended else problem
 
 
@@ -203,7 +201,7 @@ async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelt
             patched = await read_rollout(session, key.name)
             answer = await follow_rollout(session.client, patched, None, look)
     except TimeoutError as late:
-        known = await why_unanswered(session.client, session.namespace, datetime.now(UTC))
+        known = await why_unanswered(session, datetime.now(UTC))
         raise Failure(
             f"Rollout {key} was approved, but the controller did not act on it within {seconds:g} s: {known}",
             ExitCode.TIMED_OUT,

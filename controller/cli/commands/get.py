@@ -16,7 +16,7 @@ from controller.cli.live import watch
 from controller.cli.options import connection_options
 from controller.cli.output import OutputForm, is_data, show, show_data
 from controller.cli.reading.facts import Facts
-from controller.cli.reading.leader import nobody_at_work, seems_to_stand_still
+from controller.cli.reading.leader import Attendance, nobody_at_work, seems_to_stand_still
 from controller.cli.reading.objects import list_rollouts, read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.source import Source
@@ -136,11 +136,13 @@ async def _listed(session: Session, everywhere: bool, live: bool, form: str | No
 class TreePicture:
     """One Rollout and its world."""
 
-    def __init__(self, facts: Facts, name: str, program: str, unattended: str = "") -> None:
+    def __init__(
+        self, facts: Facts, name: str, program: str, attendance: Attendance | None = None
+    ) -> None:
         self._facts = facts
         self._name = name
         self._program = program
-        self._unattended = unattended
+        self._attendance = attendance or Attendance()
 
     def view(self, now: datetime) -> RolloutView | None:
         """The present state."""
@@ -148,7 +150,12 @@ class TreePicture:
         if seen is None:
             return None
         view = look_at(seen, now, self._facts.gaps)
-        return msgspec.structs.replace(view, unattended=self._unattended)
+        return msgspec.structs.replace(
+            view,
+            unattended=self._attendance.text,
+            attendance_known=self._attendance.is_known,
+            controller_namespace=self._attendance.namespace,
+        )
 
     def draw(self, now: datetime) -> RenderableType:
         """The tree, for a terminal."""
@@ -180,14 +187,14 @@ async def picture_of(
     rollout = await read_rollout(session, name)
     facts = Facts(session.client, Key(session.namespace, name))
     await facts.load(rollout)
-    unattended = "" if live else await _unattended(session, rollout)
-    return TreePicture(facts, name, session.program, unattended), facts, rollout
+    attendance = None if live else await _attendance(session, rollout)
+    return TreePicture(facts, name, session.program, attendance), facts, rollout
 
 
-async def _unattended(session: Session, rollout: Rollout) -> str:
+async def _attendance(session: Session, rollout: Rollout) -> Attendance:
     now = datetime.now(UTC)
     waited = seems_to_stand_still(rollout, now)
-    return await nobody_at_work(session.client, session.namespace, now, waited=waited)
+    return await nobody_at_work(session, now, waited=waited)
 
 
 async def _named(session: Session, names: tuple[str, ...], live: bool, form: str | None) -> None:

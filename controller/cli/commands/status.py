@@ -74,9 +74,7 @@ async def _status(
     now = datetime.now(UTC)
     waited = seems_to_stand_still(rollout, now)
     asks = watch or waited
-    if asks and (
-        unattended := await nobody_at_work(session.client, session.namespace, now, waited=waited)
-    ):
+    if asks and (unattended := (await nobody_at_work(session, now, waited=waited)).text):
         say(f"warning: {unattended}", err=True)
     if not watch:
         progress = progress_of(rollout, workload)
@@ -106,7 +104,7 @@ async def _present_wait(session: Session, name: str) -> str:
     wait = f"{wait_verb(summary.stalled)} {summary.waits_for}"
     text = f"{summary.phase}, step {summary.step}/{summary.steps}, {wait}"
     if not unattended and not (awaits_approval(rollout) or rollout.spec.strategy.paused):
-        unattended = await nobody_at_work(session.client, session.namespace, now, waited=True)
+        unattended = (await nobody_at_work(session, now, waited=True)).text
     return f"{text}; {unattended}" if unattended else text
 
 

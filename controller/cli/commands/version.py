@@ -3,10 +3,11 @@
 import click
 import msgspec
 
-from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE
+from controller.api.names import CONTROLLER_ACCOUNT
 from controller.cli.failures import explain
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
+from controller.cli.reading.home import controller_namespace
 from controller.cli.reading.programs import Program
 from controller.cli.reading.session import Session, run
 from controller.cli.terminal import say
@@ -28,17 +29,10 @@ class Versions(View, frozen=True):
 
 
 @click.command()
-@click.option(
-    "--controller-namespace",
-    default=DEFAULT_NAMESPACE,
-    show_default=True,
-    metavar="NS",
-    help="Where the controller runs.",
-)
 @click.option("--client", "client_only", is_flag=True, help="Only this program's; no request.")
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options
-def version(controller_namespace: str, client_only: bool, form: str | None) -> None:
+def version(client_only: bool, form: str | None) -> None:
     """Show versions: this program's, the API server's, the controller's image.
 
     \b
@@ -48,7 +42,7 @@ def version(controller_namespace: str, client_only: bool, form: str | None) -> N
     if client_only:
         say(f"client: {program_version()}")
         return
-    found = run(lambda session: _versions(session, controller_namespace))
+    found = run(_versions)
     if form is not None:
         show_data(found, form)
         return
@@ -56,7 +50,8 @@ def version(controller_namespace: str, client_only: bool, form: str | None) -> N
         say(f"{field + ':':<12}{getattr(found, field)}")
 
 
-async def _versions(session: Session, namespace: str) -> Versions:
+async def _versions(session: Session) -> Versions:
+    namespace = await controller_namespace(session)
     server = await session.client.server_version()
     found: list[Program] = []
     try:

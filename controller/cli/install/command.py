@@ -4,11 +4,12 @@ import click
 
 from controller.api.names import DEFAULT_NAMESPACE
 from controller.cli.failures import ExitCode
+from controller.cli.install.facts import Facts
 from controller.cli.install.gathering import gather
 from controller.cli.install.judging import Finding, Level, judge
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
-from controller.cli.reading.session import run
+from controller.cli.reading.session import Session, run
 from controller.cli.terminal import say
 from controller.cli.views.view import View
 
@@ -22,16 +23,9 @@ class Verdict(View, frozen=True):
 
 @click.command()
 @click.option("--check", is_flag=True, required=True, help="Look, and write nothing.")
-@click.option(
-    "--controller-namespace",
-    default=DEFAULT_NAMESPACE,
-    show_default=True,
-    metavar="NS",
-    help="Where the controller runs, or will run.",
-)
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options
-def install(check: bool, controller_namespace: str, form: str | None) -> None:
+def install(check: bool, form: str | None) -> None:
     """Say what would not work in this cluster, and how to mend it (--check; kubectl or Helm installs).
 
     Looks at the API server's version and groups, the CRDs, webhooks and controller that are there, the namespace, your
@@ -41,14 +35,20 @@ def install(check: bool, controller_namespace: str, form: str | None) -> None:
     Example:
       kubectl moonshift install --check
     """
-    facts = run(lambda session: gather(session.client, controller_namespace))
+    home, facts = run(_facts)
     findings = judge(facts)
     if form is not None:
-        show_data(Verdict(controller_namespace, findings), form)
+        show_data(Verdict(home, findings), form)
     else:
-        _print_findings(findings, controller_namespace)
+        _print_findings(findings, home)
     if any(finding.level is Level.PROBLEM for finding in findings):
         raise SystemExit(int(ExitCode.FAILED))
+
+
+async def _facts(session: Session) -> tuple[str, Facts]:
+    """The namespace for the controller, and the facts about the cluster."""
+    home = session.controller_namespace or DEFAULT_NAMESPACE
+    return home, await gather(session.client, home)
 
 
 def _print_findings(findings: tuple[Finding, ...], namespace: str) -> None:

@@ -23,7 +23,7 @@ from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
 from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
 from controller.cli.install.judging import REQUIRED
-from controller.cli.reading.leader import abandoned
+from controller.cli.reading.leader import LeaderLease, abandoned
 from controller.cli.reading.programs import Program
 from controller.domain.decision import OwnScript, Reference
 from controller.domain.traffic.plan.traffic_plan import references_of
@@ -247,7 +247,8 @@ class _Looked:
             if meta.name != LEASE or meta.namespace == self._namespace:
                 continue
             lease = await KubeLeaseStore(self._client, meta.namespace, LEASE).read()
-            if lease is not None and lease.holder and not abandoned(lease, now):
+            held = lease is not None and lease.holder
+            if held and not abandoned(LeaderLease(meta.namespace, LEASE, lease), now):
                 yield meta.namespace
 
     async def refused(self) -> AsyncIterator[str]:

@@ -8,16 +8,20 @@ right, and need no message about a release that moves.
 """
 
 from datetime import datetime, timedelta
+from typing import assert_never
+
+import msgspec
 
 from controller.api.names import DEFAULT_NAMESPACE, LEASE
 from controller.api.rollout import Phase, Rollout
 from controller.cli.durations import span
 from controller.cli.failures import explain
+from controller.cli.reading.home import announced_namespace
+from controller.cli.reading.session import Session
 from controller.cli.views.look import since_when
 from controller.cli.views.waiting import at_zero, awaits_approval, pause_of
 from controller.domain.shards import shard_of, shards_counted
 from controller.errors import Forbidden, MoonshiftError
-from controller.kube.client import KubeClient
 from controller.kube.lease import KubeLeaseStore
 from controller.runtime.leader import LeaseRecord
 
@@ -25,7 +29,6 @@ SILENCE_TOLERATED = timedelta(seconds=30)
 """Beyond twice the Lease's duration, so that a change of leader and unequal clocks are no alarm."""
 
 _UNDER_WAY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
-NOT_KNOWN = f"you may not read the Lease {DEFAULT_NAMESPACE}/{LEASE}, so whether a controller is at work is not known"
 
 
 def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
@@ -44,59 +47,106 @@ def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
     return now - since >= SILENCE_TOLERATED
 
 
-async def nobody_at_work(client: KubeClient, namespace: str, now: datetime, *, waited: bool) -> str:
-    """Why no release of a namespace will move; empty when a controller is at work, or when that cannot be known.
+class Attendance(msgspec.Struct, frozen=True):
+    """Why no release will move; `text` is empty if a controller is at work, or if that cannot be known."""
+
+    text: str = ""
+    is_known: bool = True
+    """False: the text says that the Lease may not be read."""
+    namespace: str = DEFAULT_NAMESPACE
+    """Of the controller."""
+
+
+class LeaderLease(msgspec.Struct, frozen=True):
+    """The Lease that shows whether a controller is at work; `record` is None if there is none."""
+
+    namespace: str
+    name: str
+    record: LeaseRecord | None
+
+
+class _Denied(msgspec.Struct, frozen=True):
+    """The person may not read the Leases of this namespace."""
+
+    namespace: str
+    failure: Forbidden
+
+    @property
+    def text(self) -> str:
+        """The sentence for the person."""
+        return f"you may not read the Lease {self.namespace}/{LEASE}, so whether a controller is at work is not known"
+
+
+async def nobody_at_work(session: Session, now: datetime, *, waited: bool) -> Attendance:
+    """Why no release of the session's namespace will move.
 
     With `waited`, a person who may not read the Lease gets a message that it is not known. Raises nothing.
     """
     try:
-        name, lease = await _lease_of(client, namespace)
-    except Forbidden:
-        return NOT_KNOWN if waited else ""
+        found = await _deciding_lease(session, now)
     except MoonshiftError:
-        return ""
-    return abandoned(lease, now, name)
+        return Attendance()
+    match found:
+        case _Denied():
+            return Attendance(found.text if waited else "", False, found.namespace)
+        case LeaderLease():
+            return Attendance(abandoned(found, now), True, found.namespace)
+        case _:
+            assert_never(found)
 
 
-async def why_unanswered(client: KubeClient, namespace: str, now: datetime) -> str:
+async def why_unanswered(session: Session, now: datetime) -> str:
     """The sentence for a command that waited in vain: the leader, or why it is not known. Raises nothing."""
     try:
-        name, lease = await _lease_of(client, namespace)
-    except Forbidden as denied:
-        return f"{NOT_KNOWN} ({explain(denied)})"
+        found = await _deciding_lease(session, now)
     except MoonshiftError as failure:
         return f"whether a controller is at work cannot be seen ({explain(failure)})"
-    if lease is None:
-        return (
-            f"no Lease {DEFAULT_NAMESPACE}/{name} is there: look whether a controller is installed"
-        )
-    return (
-        abandoned(lease, now, name) or "a controller renews its Lease: moonshift why may say more"
-    )
+    if isinstance(found, _Denied):
+        return f"{found.text} ({explain(found.failure)})"
+    if found.record is None:
+        lease = f"{found.namespace}/{found.name}"
+        return f"no Lease {lease} is there: look whether a controller is installed"
+    return abandoned(found, now) or "a controller renews its Lease: moonshift why may say more"
 
 
-async def _lease_of(client: KubeClient, namespace: str) -> tuple[str, LeaseRecord | None]:
-    """The Lease of a namespace's controller: the leader's, or that of its shard if it has a holder.
+async def _deciding_lease(session: Session, now: datetime) -> LeaderLease | _Denied:
+    """The Lease in the namespace that the person named; else in the default one, and if no controller renews it there,
+    in the namespace that the CRD names.
+    """
+    given = session.controller_namespace
+    found = await _lease_in(session, given or DEFAULT_NAMESPACE)
+    if given or (isinstance(found, LeaderLease) and found.record and not abandoned(found, now)):
+        return found
+    announced = await announced_namespace(session.client)
+    return found if announced == DEFAULT_NAMESPACE else await _lease_in(session, announced)
+
+
+async def _lease_in(session: Session, home: str) -> LeaderLease | _Denied:
+    """The Lease of the controller of the session's namespace: the leader's, or that of its shard if it has a holder.
 
     If nobody has held the Lease of the shard, or its holder released it, the common Lease decides.
     """
-    common = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
-    shards = shards_counted(common.holder) if common else 1
-    if shards == 1:
-        return LEASE, common
-    name = f"{LEASE}-{shard_of(namespace, shards)}"
-    own = await KubeLeaseStore(client, DEFAULT_NAMESPACE, name).read()
-    return (name, own) if own is not None else (LEASE, common)
+    try:
+        common = await KubeLeaseStore(session.client, home, LEASE).read()
+        shards = shards_counted(common.holder) if common else 1
+        if shards == 1:
+            return LeaderLease(home, LEASE, common)
+        name = f"{LEASE}-{shard_of(session.namespace, shards)}"
+        own = await KubeLeaseStore(session.client, home, name).read()
+    except Forbidden as denied:
+        return _Denied(home, denied)
+    return LeaderLease(home, name, own) if own is not None else LeaderLease(home, LEASE, common)
 
 
-def abandoned(lease: LeaseRecord | None, now: datetime, name: str = LEASE) -> str:
+def abandoned(lease: LeaderLease, now: datetime) -> str:
     """The sentence about a Lease that is not renewed any more; empty otherwise."""
-    if lease is None or lease.renewed_at is None:
+    record = lease.record
+    if record is None or record.renewed_at is None:
         return ""
-    silent = now - lease.renewed_at
-    if silent < max(SILENCE_TOLERATED, timedelta(seconds=2 * lease.duration)):
+    silent = now - record.renewed_at
+    if silent < max(SILENCE_TOLERATED, timedelta(seconds=2 * record.duration)):
         return ""
     return (
-        f"no controller is at work: the Lease {DEFAULT_NAMESPACE}/{name} was renewed {span(silent)} ago for the last "
-        f"time; look at the pods of namespace {DEFAULT_NAMESPACE}"
+        f"no controller is at work: the Lease {lease.namespace}/{lease.name} was renewed {span(silent)} ago for the "
+        f"last time; look at the pods of namespace {lease.namespace}"
     )

@@ -29,6 +29,8 @@ class Session(msgspec.Struct, frozen=True):
     client: KubeClient
     namespace: str
     program: str
+    controller_namespace: str = ""
+    """As the person named it; empty: it has to be found."""
 
 
 @contextlib.asynccontextmanager
@@ -42,7 +44,7 @@ async def connected(connection: Connection, program: str) -> AsyncIterator[Sessi
         field_manager=FIELD_MANAGER,
     )
     try:
-        yield Session(client, namespace, program)
+        yield Session(client, namespace, program, connection.controller_namespace or "")
     finally:
         await client.aclose()
 

@@ -6,7 +6,6 @@ condition Stalled has a row, or is a reason of pods in Kubernetes' own words. Th
 
 from controller.api.analysis import Verdict
 from controller.api.rollout import Phase
-from controller.cli.reading.leader import NOT_KNOWN
 from controller.cli.remedies import of_objects, of_pods
 from controller.cli.remedies.case import Case, SharedCase
 from controller.cli.remedies.of_objects import Answer
@@ -100,9 +99,9 @@ TABLE: dict[str, Answer] = {
 
 def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
     """The commands, the most useful first; empty if nobody has to act."""
-    if view.unattended and view.unattended != NOT_KNOWN:
-        return of_objects.unattended()
     case = Case(view, program)
+    if view.unattended and view.attendance_known:
+        return of_objects.unattended(case)
     shared = view.shared_routes
     if shared is not None and shared.problem and case.reason in ("", shared.reason):
         found = _answer(SharedCase(view, program, shared))

@@ -6,7 +6,7 @@ Invariant: the object is the first `Kind namespace/name` of the message, which i
 import shlex
 from collections.abc import Callable
 
-from controller.api.names import CONFIGURATION, DEFAULT_NAMESPACE
+from controller.api.names import CONFIGURATION
 from controller.api.rollout import StepState
 from controller.cli.remedies import mentions
 from controller.cli.remedies.case import Case
@@ -134,18 +134,20 @@ def script(case: Case) -> tuple[Remedy, ...]:
     where = f"configmap {CONFIGURATION}"
     key = mentions.script_key(case.message) or "KEY"
     if mentions.absent(case.message):
-        scripts = f"kubectl create {where} --from-file={key}=FILE -n {DEFAULT_NAMESPACE}"
+        scripts = (
+            f"kubectl create {where} --from-file={key}=FILE -n {case.view.controller_namespace}"
+        )
         purpose = "FILE: the script of this kind"
     else:
-        scripts = f"kubectl edit {where} -n {DEFAULT_NAMESPACE}"
+        scripts = f"kubectl edit {where} -n {case.view.controller_namespace}"
         purpose = "the scripts of this cluster"
     named = case.names_another(f"or name another gateway object in {case.edited}")
     return case.once(Remedy(scripts, purpose), *named, case.undo())
 
 
-def worker(_case: Case) -> tuple[Remedy, ...]:
+def worker(case: Case) -> tuple[Remedy, ...]:
     """The script worker does not answer."""
-    where = f"kubectl get pods -n {DEFAULT_NAMESPACE}"
+    where = f"kubectl get pods -n {case.view.controller_namespace}"
     return (Remedy(where, "whether the script worker's pods run"),)
 
 
@@ -186,9 +188,12 @@ def edited_workload(case: Case) -> tuple[Remedy, ...]:
     return case.once(*case.names_another_workload(), case.undo())
 
 
-def unattended() -> tuple[Remedy, ...]:
+def unattended(case: Case) -> tuple[Remedy, ...]:
     """No controller is at work."""
     return (
-        Remedy(f"kubectl get pods -n {DEFAULT_NAMESPACE}", "whether the controller's pods run"),
-        Remedy(f"kubectl get events -n {DEFAULT_NAMESPACE}", "why they do not"),
+        Remedy(
+            f"kubectl get pods -n {case.view.controller_namespace}",
+            "whether the controller's pods run",
+        ),
+        Remedy(f"kubectl get events -n {case.view.controller_namespace}", "why they do not"),
     )

@@ -14,6 +14,7 @@ from controller.api.jsontree import JsonObject, child
 from controller.cli.failures import Failure
 from controller.cli.options import connection_of, connection_options, program_of
 from controller.cli.output import show, show_data
+from controller.cli.reading.home import controller_namespace
 from controller.cli.reading.session import connected
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.session import run as run_with_worker
@@ -57,12 +58,6 @@ from controller.simulation.play import play
     "--from-cluster", is_flag=True, help="Read objects that are in no file from the cluster."
 )
 @click.option(
-    "--controller-namespace",
-    default="kruise-rollout",
-    show_default=True,
-    help="Where the ConfigMap of scripts is, with --from-cluster.",
-)
-@click.option(
     "--metric",
     "metrics",
     metavar="NAME=VALUE,...",
@@ -76,7 +71,6 @@ def simulate(
     name: str | None,
     paths: tuple[Path, ...],
     from_cluster: bool,
-    controller_namespace: str,
     metrics: tuple[str, ...],
     form: str | None,
 ) -> None:
@@ -104,9 +98,8 @@ def simulate(
         if from_cluster:
             async with connected(connection, program) as session:
                 namespace = session.namespace
-                objects = await completed(
-                    session.client, objects, namespace, name or "", controller_namespace
-                )
+                home = await controller_namespace(session)
+                objects = await completed(session.client, objects, namespace, name or "", home)
         return await simulated(engine, objects, name or "", namespace, series)
 
     _print_report(run_with_worker(work), form)

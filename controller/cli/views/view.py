@@ -9,6 +9,8 @@ from enum import StrEnum
 
 import msgspec
 
+from controller.api.names import DEFAULT_NAMESPACE
+
 
 class View(msgspec.Struct, frozen=True, rename="camel"):
     """Base of all views."""
@@ -207,6 +209,10 @@ class RolloutView(View, frozen=True):
     """Objects that could not be read, and why."""
     unattended: str = ""
     """Why nothing moves although something could: no controller is at work, or whether one is cannot be known."""
+    attendance_known: bool = True
+    """Whether the Lease of the controller could be read."""
+    controller_namespace: str = DEFAULT_NAMESPACE
+    """Where the controller runs."""
     overrun: str = ""
     """The step asks for a part of the requests, and every pod is new; empty otherwise."""
     workload_fixed: bool = False

@@ -13,7 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = ROOT / "mkdocs.yml"
 SOURCES = ROOT / "build" / "docs"
-AT_THE_ROOT = {"README.md": "index.md", "CHANGELOG.md": "CHANGELOG.md"}
+AT_THE_ROOT = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "SECURITY.md": "reporting.md",
+}
+"""`docs/security.md` is a page, too, and some file systems do not tell upper case from lower case."""
 FOLDER = re.compile(r"^( *)- (?:[\w ]+: )?([\w-]+)/$")
 LIST = re.compile(r"^(?:[-*]|\d+\.) ")
 
@@ -27,6 +32,12 @@ def pages() -> dict[str, str]:
     made |= {name: (ROOT / source).read_text() for source, name in AT_THE_ROOT.items()}
     made["decisions/index.md"] = _list_of_decisions(made)
     return {name: fitted(name, text) for name, text in made.items()}
+
+
+def files() -> dict[str, Path]:
+    """Every file of the site that is no page, by its path: pictures and figures."""
+    found = (*ROOT.glob("docs/pictures/*"), *ROOT.glob("docs/benchmarks/*"))
+    return {path.relative_to(ROOT / "docs").as_posix(): path for path in sorted(found)}
 
 
 def _list_of_decisions(made: dict[str, str]) -> str:
@@ -43,7 +54,8 @@ def fitted(name: str, text: str) -> str:
     """A page as its site's generator reads it: links to pages, and a blank line before each list."""
     if name in AT_THE_ROOT.values():
         text = text.replace("](docs/decisions/)", "](decisions/index.md)").replace("](docs/", "](")
-    text = text.replace("](../README.md", "](index.md")
+    for source, page in AT_THE_ROOT.items():
+        text = text.replace(f"](../{source}", f"]({page}").replace(f"]({source}", f"]({page}")
     lines: list[str] = []
     fenced = False
     for line in text.splitlines():
@@ -82,10 +94,10 @@ def main() -> None:
         path = SOURCES / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for picture in sorted((*ROOT.glob("docs/pictures/*"), *ROOT.glob("docs/benchmarks/*.png"))):
-        place = SOURCES / picture.relative_to(ROOT / "docs")
+    for name, source in files().items():
+        place = SOURCES / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(picture, place)
+        shutil.copyfile(source, place)
     (ROOT / "build" / "mkdocs.yml").write_text(configuration())
 
 

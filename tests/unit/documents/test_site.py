@@ -1,5 +1,6 @@
 """`make docs-site`: the navigation names every page once, links fit the site, and each environment's lock is whole."""
 
+import posixpath
 import re
 import tomllib
 
@@ -8,6 +9,7 @@ from packaging.requirements import Requirement
 
 from tests.unit.documents import site
 from tests.unit.documents.pages import ROOT
+from tests.unit.documents.test_links import FENCE, LINK
 
 PAGES = site.pages()
 
@@ -30,6 +32,19 @@ def test_the_readme_is_the_first_page() -> None:
 def test_links_fit_the_places_of_the_pages() -> None:
     assert "](docs/" not in PAGES["index.md"]
     assert [name for name, text in PAGES.items() if "README.md" in text] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_leads_to_a_page_or_a_file_of_the_site(name: str) -> None:
+    targets = [
+        link for link in LINK.findall(FENCE.sub("", PAGES[name])) if not re.match(r"[a-z]+:", link)
+    ]
+    there = {
+        posixpath.normpath(posixpath.join(posixpath.dirname(name), link.partition("#")[0]))
+        for link in targets
+        if link[0] != "#"
+    }
+    assert there - PAGES.keys() - site.files().keys() == set()
 
 
 def test_a_list_after_a_sentence_becomes_a_list_and_a_block_stays_as_it_is() -> None:

@@ -33,9 +33,9 @@ def stable_is_gone(context: ReleaseContext, status: RolloutStatus) -> Refusal | 
     name = context.seen.rollout.metadata.name
     return Refusal(
         reasons.STABLE_REVISION_GONE,
-        f"{context.workload_name} has no pod of the stable version any more: {_cause(context, status)}; what "
-        f"runs is {new_in_words(context)}. {_way_back(context, status)}, or end the release with the running version: "
-        f"kubectl moonshift promote {name}",
+        f"{context.workload_name} has no pod of the stable version any more: {_cause(context, status)}; the running "
+        f"version is {new_in_words(context)}. {_way_back(context, status)}, or end the release with the running "
+        f"version: kubectl moonshift promote {name}",
         object=context.workload_name,
     )
 

@@ -65,6 +65,63 @@ def renewed(name: str, *, long_ago: bool) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": spec}
 
 
+ELSEWHERE = "/apis/coordination.k8s.io/v1/namespaces/platform/leases"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+LEFT_BEHIND = pytest.mark.parametrize(
+    "left_behind",
+    [
+        pytest.param(False, id="no other Lease"),
+        pytest.param(True, id="beside the Lease of an earlier installation"),
+    ],
+)
+
+
+def runs_elsewhere(api: Cluster, *, long_ago: bool, left_behind: bool) -> None:
+    """The CRD names the controller's namespace."""
+    client_config = {"service": {"namespace": "platform", "name": "kruise-rollout-webhook-service"}}
+    conversion = {"strategy": "Webhook", "webhook": {"clientConfig": client_config}}
+    definition = {
+        "metadata": {"name": "rollouts.rollouts.kruise.io"},
+        "spec": {"conversion": conversion},
+    }
+    api.collections[DEFINITIONS] = [definition]
+    api.collections[LEASES] = [renewed("71ddec2c.kruise.io", long_ago=True)] * left_behind
+    api.collections[ELSEWHERE] = [renewed("71ddec2c.kruise.io", long_ago=long_ago)]
+
+
+@LEFT_BEHIND
+async def test_a_controller_in_another_namespace_is_found_by_the_crd(
+    tmp_path: Path, left_behind: bool
+) -> None:
+    async with cluster(tmp_path, standing(state="StepUpgrade")) as api:
+        runs_elsewhere(api, long_ago=True, left_behind=left_behind)
+        output = (await api.run("why", "web")).output
+    assert "no controller is at work: the Lease platform/71ddec2c.kruise.io was renewed" in output
+    assert "kubectl get pods -n platform" in output
+
+
+@LEFT_BEHIND
+async def test_a_controller_at_work_in_another_namespace_is_no_alarm(
+    tmp_path: Path, left_behind: bool
+) -> None:
+    async with cluster(tmp_path, standing(state="StepUpgrade")) as api:
+        runs_elsewhere(api, long_ago=False, left_behind=left_behind)
+        output = (await api.run("why", "web")).output
+    assert "no controller" not in output
+    assert "not known" not in output
+
+
+async def test_a_person_without_the_right_to_the_crd_names_the_namespace(tmp_path: Path) -> None:
+    async with cluster(tmp_path, standing(state="StepUpgrade")) as api:
+        runs_elsewhere(api, long_ago=True, left_behind=False)
+        denied = status(403, "Forbidden", "no right to CRDs")
+        api.overrides["GET", f"{DEFINITIONS}/rollouts.rollouts.kruise.io"] = (403, denied)
+        silent = (await api.run("get", "web")).output
+        named = (await api.run("get", "web", "--controller-namespace", "platform")).output
+    assert "no controller" not in silent
+    assert "the Lease platform/71ddec2c.kruise.io was renewed" in named
+
+
 def without_the_right(api: Cluster) -> None:
     """The user of the command may not read the controller's Lease."""
     denied = (

@@ -2,21 +2,26 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from controller.cli.reading.leader import abandoned, seems_to_stand_still
+from controller.api.names import DEFAULT_NAMESPACE, LEASE
+from controller.cli.reading.leader import LeaderLease, abandoned, seems_to_stand_still
 from controller.runtime.leader import LeaseRecord
 from tests.unit.cli.builders import make_rollout
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
-def lease(ago: float, duration: float = 15.0) -> LeaseRecord:
-    return LeaseRecord(
-        holder="controller-1",
-        duration=duration,
-        acquired_at=None,
-        renewed_at=NOW - timedelta(seconds=ago),
-        transitions=0,
-        version="1",
+def lease(ago: float, duration: float = 15.0) -> LeaderLease:
+    return LeaderLease(
+        DEFAULT_NAMESPACE,
+        LEASE,
+        LeaseRecord(
+            holder="controller-1",
+            duration=duration,
+            acquired_at=None,
+            renewed_at=NOW - timedelta(seconds=ago),
+            transitions=0,
+            version="1",
+        ),
     )
 
 
@@ -29,14 +34,16 @@ def test_a_lease_that_is_not_renewed_any_more_is_reported_with_its_age() -> None
 @pytest.mark.parametrize(
     "known",
     [
-        pytest.param(None, id="no Lease: leader election may be off"),
+        pytest.param(
+            LeaderLease(DEFAULT_NAMESPACE, LEASE, None), id="no Lease: leader election may be off"
+        ),
         pytest.param(lease(2), id="renewed just now"),
         pytest.param(lease(29), id="a new leader is about to be found"),
         pytest.param(lease(100, duration=60), id="a long Lease"),
         pytest.param(lease(-40), id="another clock"),
     ],
 )
-def test_nothing_is_reported_where_a_controller_may_be_at_work(known: LeaseRecord | None) -> None:
+def test_nothing_is_reported_where_a_controller_may_be_at_work(known: LeaderLease) -> None:
     assert abandoned(known, NOW) == ""
 
 
