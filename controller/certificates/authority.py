@@ -7,6 +7,7 @@ makes (the original's are RSA) are read and used as they are.
 import ipaddress
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import msgspec
 from cryptography import x509
@@ -18,15 +19,18 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 AUTHORITY_NAME = "moonshift-authority"
 AUTHORITY_LIFETIME = timedelta(days=3650)
 CERTIFICATE_LIFETIME = timedelta(days=365)
+_Extension = TypeVar("_Extension", bound=x509.ExtensionType)
+_SKEW = timedelta(days=1)
+"""Certificates are valid from earlier on: clocks differ, by hours if a machine takes local time for UTC."""
 UNREADABLE = (
     ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
     x509.InvalidVersion,
     x509.DuplicateExtension,
     x509.UnsupportedGeneralNameType,
 )
-"""The errors of a parser that reads a certificate: only the first is a usual one."""
-_SKEW = timedelta(hours=1)
-"""Certificates are valid from a little earlier on, for machines with slow clocks."""
+"""Errors of reading a key or a certificate that somebody else wrote."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -37,12 +41,17 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """The properties of a certificate that matter here; `fingerprint` identifies it."""
+    """The properties of a certificate that matter here; `fingerprint` identifies it.
+
+    `signs`: clients accept it as the authority of others. `serves`: clients accept it from a server.
+    """
 
     fingerprint: str
     not_before: datetime
     not_after: datetime
     names: frozenset[str] = frozenset()
+    signs: bool = False
+    serves: bool = True
 
 
 def new_authority(now: datetime) -> Pair:
@@ -93,14 +102,37 @@ def facts(certificate: bytes) -> Facts | None:
     """The properties of the (first) certificate, or None if none can be read."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
+        return Facts(
+            read.fingerprint(hashes.SHA256()).hex(),
+            read.not_valid_before_utc,
+            read.not_valid_after_utc,
+            _names_of(read),
+            _signs(read),
+            _serves(read),
+        )
     except UNREADABLE:
         return None
-    return Facts(
-        read.fingerprint(hashes.SHA256()).hex(),
-        read.not_valid_before_utc,
-        read.not_valid_after_utc,
-        _names_of(read),
-    )
+
+
+def certificates(pem: bytes) -> list[bytes]:
+    """Each certificate of a PEM file; none if one of them cannot be read."""
+    try:
+        read = x509.load_pem_x509_certificates(pem)
+    except UNREADABLE:
+        return []
+    return [one.public_bytes(serialization.Encoding.PEM) for one in read]
+
+
+def can_sign(authority: Pair) -> bool:
+    """Whether `issue` works with this authority, and clients accept its certificates."""
+    seen = facts(authority.certificate)
+    if seen is None or not seen.signs or not certificates(authority.certificate):
+        return False
+    try:
+        _issuer_key(authority.key)
+    except UNREADABLE:
+        return False
+    return matches(authority)
 
 
 def issued_by(certificate: bytes, authority: bytes) -> bool:
@@ -108,7 +140,7 @@ def issued_by(certificate: bytes, authority: bytes) -> bool:
     try:
         read = x509.load_pem_x509_certificate(certificate)
         read.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
-    except (*UNREADABLE, TypeError, InvalidSignature, UnsupportedAlgorithm):
+    except (*UNREADABLE, InvalidSignature):
         return False
     return True
 
@@ -118,19 +150,37 @@ def matches(pair: Pair) -> bool:
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate)
         key = serialization.load_pem_private_key(pair.key, None)
-    except (*UNREADABLE, TypeError, UnsupportedAlgorithm):
+    except UNREADABLE:
         return False
     form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
 
 
 def _names_of(certificate: x509.Certificate) -> frozenset[str]:
-    try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, *UNREADABLE):
+    found = _extension(certificate, x509.SubjectAlternativeName)
+    if found is None:
         return frozenset()
     addresses = (str(address) for address in found.get_values_for_type(x509.IPAddress))
     return frozenset({*found.get_values_for_type(x509.DNSName), *addresses})
+
+
+def _signs(certificate: x509.Certificate) -> bool:
+    constraints = _extension(certificate, x509.BasicConstraints)
+    usage = _extension(certificate, x509.KeyUsage)
+    return constraints is not None and constraints.ca and (usage is None or usage.key_cert_sign)
+
+
+def _serves(certificate: x509.Certificate) -> bool:
+    usages = _extension(certificate, x509.ExtendedKeyUsage)
+    allowing = {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
+    return usages is None or not allowing.isdisjoint(usages)
+
+
+def _extension(certificate: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
+    try:
+        return certificate.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
 
 
 def _issuer_key(pem: bytes) -> ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey:

@@ -1,38 +1,57 @@
 """A serving certificate that another issuer writes and renews in a Secret: cert-manager, a company's authority.
 
 Why it exists: some clusters accept only certificates of their own authority. The Secret has the layout of cert-manager:
-`tls.crt`, `tls.key`, `ca.crt`. Invariant: such a certificate is served only while it is valid, for our name, and signed
-by the `ca.crt` in the same Secret. Otherwise Moonshift's own certificate is served, so that a late or expired
-certificate stops no change in the cluster. Pure; it must not read or write the Secret.
+`tls.crt`, `tls.key`, `ca.crt`. Invariant: such a certificate is served only while every API server accepts it: it is
+for our name and for servers, it leads to `ca.crt` of the same Secret, and all certificates on that way are valid.
+Otherwise Moonshift's own certificate is served, so that a late or expired certificate stops no change in the cluster.
+Pure; it must not read or write the Secret.
 """
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
 
-from controller.certificates.authority import UNREADABLE, Pair, facts, issued_by, matches
+from controller.certificates.authority import (
+    Facts,
+    Pair,
+    certificates,
+    facts,
+    issued_by,
+    matches,
+)
 from controller.certificates.worker import CA_FILE, CERTIFICATE_FILE, KEY_FILE
 
 LONGEST_CHAIN = 5
 """Certificates between ours and the authority, ours included."""
-_PEM = serialization.Encoding.PEM
+EARLIER = timedelta(minutes=1)
+"""A certificate is served no longer than until this time before its end: clocks differ, and a change takes seconds."""
 
 
 class Issued(msgspec.Struct, frozen=True):
-    """A certificate that can be served, and the authority that configurations must carry for it."""
+    """A certificate that can be served until `until`, and the authority that configurations must carry for it."""
 
     serving: Pair
     authority: bytes
-    not_after: datetime
+    until: datetime
 
 
 class Unusable(msgspec.Struct, frozen=True):
-    """Why the certificate cannot be served, as a sentence about the Secret."""
+    """Why the certificate cannot be served, as a sentence about the Secret; the time from which it can be, if any."""
 
     message: str
+    begins: datetime | None = None
+
+
+class _Span(NamedTuple):
+    """The time in which all certificates of a chain are valid."""
+
+    begin: datetime
+    end: datetime
+
+    def within(self, seen: Facts) -> "_Span":
+        return _Span(max(self.begin, seen.not_before), min(self.end, seen.not_after))
 
 
 def read_issued(data: Mapping[str, bytes] | None, called: str, now: datetime) -> Issued | Unusable:
@@ -47,28 +66,48 @@ def read_issued(data: Mapping[str, bytes] | None, called: str, now: datetime) ->
     seen = facts(pair.certificate)
     if seen is None or not matches(pair):
         return Unusable("its tls.crt and tls.key cannot be read, or do not belong together")
-    if not seen.not_before <= now < seen.not_after:
-        return Unusable(f"its certificate holds from {seen.not_before} to {seen.not_after}")
     if not {called, f"*.{called.partition('.')[2]}"} & seen.names:
         return Unusable(f"its certificate is not for {called}; add that to its dnsNames")
-    if not _leads_to(pair.certificate, authority):
+    if not seen.serves:
+        return Unusable("its certificate is not for servers; add `server auth` to its usages")
+    spans = list(_spans(certificates(pair.certificate), certificates(authority)))
+    if not spans:
         return Unusable("its ca.crt is not the authority that signed its tls.crt")
-    return Issued(pair, authority, seen.not_after)
+    return _in_time(pair, authority, seen, spans, now)
 
 
-def _leads_to(chain: bytes, authorities: bytes) -> bool:
-    """Each certificate of the chain is signed by the next, and one of them by an authority, or is one."""
-    certificates, trusted = _certificates(chain)[:LONGEST_CHAIN], _certificates(authorities)
-    for number, certificate in enumerate(certificates):
-        if certificate in trusted or any(issued_by(certificate, one) for one in trusted):
-            return True
-        if not any(issued_by(certificate, one) for one in certificates[number + 1 : number + 2]):
-            return False
-    return False
+def _in_time(
+    pair: Pair, authority: bytes, seen: Facts, spans: Sequence[_Span], now: datetime
+) -> Issued | Unusable:
+    margin = min(EARLIER, (seen.not_after - seen.not_before) / 10)
+    ends = [span.end - margin for span in spans if span.begin <= now < span.end - margin]
+    if ends:
+        return Issued(pair, authority, max(ends))
+    begins = min((span.begin for span in spans if now < span.begin < span.end), default=None)
+    longest = max(spans, key=lambda span: span.end)
+    return Unusable(
+        f"its certificate, with its chain and its ca.crt, holds from {longest.begin} to {longest.end}",
+        begins,
+    )
 
 
-def _certificates(pem: bytes) -> list[bytes]:
-    try:
-        return [one.public_bytes(_PEM) for one in x509.load_pem_x509_certificates(pem)]
-    except UNREADABLE:
-        return []
+def _spans(chain: Sequence[bytes], trusted: Sequence[bytes]) -> Iterator[_Span]:
+    """The time of each way from the first certificate to a trusted one: each is signed by the next, or is trusted."""
+    span = _Span(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+    for certificate, following in zip(chain[:LONGEST_CHAIN], (*chain[1:], None), strict=False):
+        seen = facts(certificate)
+        if seen is None:
+            return
+        span = span.within(seen)
+        if certificate in trusted:
+            yield span
+        signers = (found for one in trusted if (found := _signer(certificate, one)))
+        yield from (span.within(signer) for signer in signers)
+        if following is None or _signer(certificate, following) is None:
+            return
+
+
+def _signer(certificate: bytes, authority: bytes) -> Facts | None:
+    """The authority, if it may sign and has signed this certificate."""
+    seen = facts(authority)
+    return seen if seen and seen.signs and issued_by(certificate, authority) else None

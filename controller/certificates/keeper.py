@@ -9,7 +9,7 @@ of another issuer is served instead of ours while it is valid, and never for the
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from controller.certificates.directory import write_files
 from controller.certificates.issued import Issued, Unusable, read_issued
 from controller.certificates.publish import Address, Publisher
 from controller.certificates.rotation import Bundle, due_within
-from controller.certificates.secret import SecretStore, ensure_bundle
+from controller.certificates.secret import SecretSnapshot, SecretStore, ensure_bundle
 from controller.certificates.worker import (
     CLIENT_NAME,
     CLIENT_SECRET,
@@ -54,6 +54,25 @@ def _nobody(files: Mapping[str, bytes]) -> None:
     pass
 
 
+class _Counted:
+    """Secrets, and how often they were written."""
+
+    def __init__(self, secrets: SecretStore) -> None:
+        self._secrets = secrets
+        self.written = 0
+
+    async def read(self, name: str) -> SecretSnapshot | None:
+        return await self._secrets.read(name)
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> None:
+        await self._secrets.create(name, data)
+        self.written += 1
+
+    async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
+        await self._secrets.replace(name, data, resource_version)
+        self.written += 1
+
+
 class CertificateKeeper:
     """Rounds over one installation's certificates."""
 
@@ -68,7 +87,7 @@ class CertificateKeeper:
     ) -> None:
         """`worker_changed` is called with the worker's files after each write of its Secret."""
         self._worker_changed = worker_changed
-        self._secrets = secrets
+        self._secrets = _Counted(secrets)
         self._publisher = publisher
         self._address = address
         self._places = places
@@ -76,8 +95,15 @@ class CertificateKeeper:
         self._published = False
         self._remembered: Bundle | None = None
         self._issued: Issued | None = None
+        self._turn: datetime | None = None
+        """When another issuer's certificate can be served, or can be served no longer."""
         self.note: str | None = None
         """Why our own certificate is served instead of the requested one; None if the requested one is served."""
+
+    @property
+    def written(self) -> int:
+        """The number of writes so far, of Secrets and of configurations."""
+        return self._secrets.written + self._publisher.written
 
     def due_within(self) -> timedelta:
         """The time until the next scheduled round."""
@@ -85,7 +111,7 @@ class CertificateKeeper:
             return timedelta(0)
         now = self._clock.now()
         due = due_within(self._remembered, now)
-        return min(due, self._issued.not_after - now) if self._issued else due
+        return min(due, self._turn - now) if self._turn else due
 
     async def ensure(self) -> tuple[str, ...]:
         """One round; returns the names of configurations that are not installed (nothing can be published to them).
@@ -130,6 +156,7 @@ class CertificateKeeper:
         else:
             data = seen.data if seen else None
             found = read_issued(data, self._address.called(), self._clock.now())
+        self._turn = found.until if isinstance(found, Issued) else found.begins
         if isinstance(found, Issued):
             self.note = None
             return found

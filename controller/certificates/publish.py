@@ -169,6 +169,8 @@ class Publisher:
         self._identity = identity
         self._since: datetime | None = None
         self._store = store
+        self.written = 0
+        """The number of writes so far."""
         self._address = address
         self._served = frozenset(served)
 
@@ -210,6 +212,7 @@ class Publisher:
     async def _replace(self, kind: str, name: str, obj: JsonObject) -> None:
         """The log shows how often: somebody else may write the same object again and again."""
         await self._store.replace(kind, name, obj)
+        self.written += 1
         log.info("published", extra={"object": f"{kind} {name}"})
 
     def _passing(self, entry: object, user: str) -> object:

@@ -20,6 +20,7 @@ import msgspec
 from controller.certificates.authority import (
     Facts,
     Pair,
+    can_sign,
     facts,
     issue,
     issued_by,
@@ -121,7 +122,7 @@ def rotated(bundle: Bundle | None, step: Step, names: Sequence[str], now: dateti
 
 def _usable(authority: Pair, now: datetime) -> bool:
     seen = facts(authority.certificate)
-    return seen is not None and matches(authority) and seen.not_before <= now < seen.not_after
+    return seen is not None and can_sign(authority) and seen.not_before <= now < seen.not_after
 
 
 def _serves(bundle: Bundle, names: Sequence[str], now: datetime) -> bool:
@@ -135,7 +136,7 @@ def _serves(bundle: Bundle, names: Sequence[str], now: datetime) -> bool:
     # A young authority near its own end cannot make the certificate live longer: no use in trying again.
     limited = _ends_within(facts(bundle.authority.certificate), RENEW_CERTIFICATE_BEFORE, now)
     fresh = not _ends_within(seen, RENEW_CERTIFICATE_BEFORE, now) or limited
-    return signed and fresh and seen.not_after > now and seen.names >= set(names)
+    return signed and fresh and seen.not_before <= now < seen.not_after and seen.names >= set(names)
 
 
 def _ends_within(seen: Facts | None, margin: timedelta, now: datetime) -> bool:
@@ -154,6 +155,13 @@ def _settling(bundle: Bundle) -> timedelta:
     if seen is None or bundle.changed_at is None:
         return SETTLE
     return max(SHORTEST_SETTLE, min(SETTLE, (seen.not_after - bundle.changed_at) / 4))
+
+
+def dated(bundle: Bundle, now: datetime) -> Bundle:
+    """The bundle with a time of its last change that can be used: after a lost one no step would ever follow."""
+    waiting = bundle.next_authority is not None or bundle.old_authority
+    known = bundle.changed_at is not None and bundle.changed_at <= now + SETTLE
+    return bundle if known or not waiting else msgspec.structs.replace(bundle, changed_at=now)
 
 
 def due_within(bundle: Bundle, now: datetime) -> timedelta:

@@ -11,9 +11,16 @@ from typing import Protocol
 
 import msgspec
 
-from controller.certificates.authority import Pair
+from controller.certificates.authority import Pair, can_sign, certificates
 from controller.certificates.former_authority import NOBODY, IssuingAuthorities, updated
-from controller.certificates.rotation import Bundle, Step, plan_rotation, recovered, rotated
+from controller.certificates.rotation import (
+    Bundle,
+    Step,
+    dated,
+    plan_rotation,
+    recovered,
+    rotated,
+)
 from controller.errors import AlreadyExists, Conflict, Postponed
 
 CA_CERT, CA_KEY = "ca-cert.pem", "ca-key.pem"
@@ -25,6 +32,7 @@ CHANGED_AT = "changed-at"
 OTHERS_CERT, OTHERS_BEFORE = "others-ca-cert.pem", "others-old-ca-cert.pem"
 OTHERS_CHANGED_AT = "others-changed-at"
 
+LOST = "the Secret of the certificates was lost or changed"
 _ATTEMPTS = 5
 
 log = logging.getLogger(__name__)
@@ -63,15 +71,21 @@ def bundle_of(data: Mapping[str, bytes]) -> Bundle | None:
         serving=Pair(
             data.get(TLS_CERT) or data.get(CERT, b""), data.get(TLS_KEY) or data.get(KEY, b"")
         ),
-        next_authority=following if following.certificate and following.key else None,
-        old_authority=data.get(OLD_CERT, b""),
+        next_authority=following if can_sign(following) else None,
+        old_authority=_authorities(data, OLD_CERT),
         changed_at=_instant(data.get(CHANGED_AT, b"")),
         others=IssuingAuthorities(
-            data.get(OTHERS_CERT, b""),
-            data.get(OTHERS_BEFORE, b""),
+            _authorities(data, OTHERS_CERT),
+            _authorities(data, OTHERS_BEFORE),
             _instant(data.get(OTHERS_CHANGED_AT, b"")),
         ),
     )
+
+
+def _authorities(data: Mapping[str, bytes], name: str) -> bytes:
+    """The certificates under this name; none if one of them cannot be read: nobody may publish garbage for us."""
+    found = data.get(name, b"")
+    return found if certificates(found) else b""
 
 
 def data_of(bundle: Bundle) -> dict[str, bytes]:
@@ -101,9 +115,10 @@ def _written(instant: datetime | None) -> bytes:
 
 def _instant(text: bytes) -> datetime | None:
     try:
-        return datetime.fromisoformat(text.decode())
+        found = datetime.fromisoformat(text.decode())
     except ValueError:
         return None
+    return found if found.tzinfo else None
 
 
 async def ensure_bundle(
@@ -123,13 +138,14 @@ async def ensure_bundle(
     """
     for _ in range(_ATTEMPTS):
         present = await store.read(name)
-        bundle = bundle_of(present.data) if present else None
+        found = bundle_of(present.data) if present else None
+        bundle = found and dated(found, now)
         step = plan_rotation(bundle, names, published, now)
         lost = recovered(bundle, remembered, names, now)
         rotating = lost is not None or step not in (Step.REST, Step.WAIT)
         following = lost or rotated(bundle, step, names, now)
         following = _with_others(following, bundle or remembered, others, now)
-        if not rotating and following == bundle:
+        if not rotating and following == found:
             return following
         try:
             if present is None:
@@ -139,9 +155,7 @@ async def ensure_bundle(
         except (AlreadyExists, Conflict):
             continue
         if lost is not None:
-            log.warning(
-                "the Secret of the certificates was lost or changed", extra={"secret": name}
-            )
+            log.warning(LOST, extra={"secret": name})
         if lost is not None or step is not Step.ISSUE:
             # The configurations no longer have all trusted authorities.
             published = False

@@ -83,6 +83,5 @@ def _good(pair: Pair, bundle: Bundle, names: Sequence[str], now: datetime) -> bo
     seen = facts(pair.certificate)
     if seen is None or not matches(pair) or not seen.names >= set(names):
         return False
-    return seen.not_after - now > RENEW_BEFORE and issued_by(
-        pair.certificate, bundle.authority.certificate
-    )
+    in_time = seen.not_before <= now and seen.not_after - now > RENEW_BEFORE
+    return in_time and issued_by(pair.certificate, bundle.authority.certificate)

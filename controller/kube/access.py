@@ -8,7 +8,7 @@ import base64
 import os
 import ssl
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -26,11 +26,15 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class Access(msgspec.Struct, frozen=True):
-    """All that a transport has to know; `headers` go with every request."""
+    """All that a transport has to know; `headers` go with every request.
+
+    `verify_anew` reads the files of `verify` again: a cluster's authority may be replaced while this process runs.
+    """
 
     server: str
     token: Token
     verify: ssl.SSLContext | bool = False
+    verify_anew: Callable[[], ssl.SSLContext] | None = None
     server_name: str = ""
     proxy: str = ""
     headers: Headers = ()
@@ -48,12 +52,14 @@ async def access_of(source: Source, environ: Mapping[str, str] = os.environ) -> 
 
 def _of_service_account(source: Source, environ: Mapping[str, str]) -> Access:
     directory = Path(source.service_account)
+    authority = Cluster(certificate_authority=str(directory / "ca.crt"))
     host = environ.get("KUBERNETES_SERVICE_HOST", "")
     port = environ.get("KUBERNETES_SERVICE_PORT", "443")
     return Access(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         token=Token(path=str(directory / "token")),
-        verify=tls_context(Cluster(certificate_authority=str(directory / "ca.crt")), User()),
+        verify=tls_context(authority, User()),
+        verify_anew=lambda: tls_context(authority, User()),
         headers=_impersonating(source.impersonation),
     )
 
@@ -62,10 +68,12 @@ async def _of_kubeconfig(cluster: Cluster, user: User, source: Source) -> Access
     token, user = await _token(cluster, user)
     server = _address(cluster, user)
     basic = () if token.current() else _basic(user)
+    secure = server.startswith("https:")
     return Access(
         server=server,
         token=token,
-        verify=tls_context(cluster, user) if server.startswith("https:") else False,
+        verify=tls_context(cluster, user) if secure else False,
+        verify_anew=(lambda: tls_context(cluster, user)) if secure else None,
         server_name=cluster.tls_server_name,
         proxy=_proxy(cluster.proxy_url or _proxy_of_environment(server, source)),
         headers=(*basic, *_impersonating(_merged(user, source.impersonation))),

@@ -147,6 +147,7 @@ class ControllerApi:
     def _connections(self, most: int) -> Connections:
         return Connections(
             verify=self._access.verify,
+            verify_anew=self._access.verify_anew,
             most=most,
             keep_alive=KEPT_IDLE,
             proxy=self._access.proxy or None,

@@ -20,6 +20,8 @@ from aiohttp.connector import AddrInfoType
 from aiohttp.payload import BytesPayload, Payload
 from yarl import URL
 
+from controller.errors import BadConfiguration
+
 SocketOption = tuple[int, int, int]
 
 TLS_BUFFER = 16 * 1024
@@ -156,7 +158,10 @@ class Connections:
         keep_alive: float,
         proxy: str | None,
         socket_options: Sequence[SocketOption],
+        verify_anew: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
+        """`verify_anew` is called when a server's certificate is not trusted; the next connection is verified so."""
+
         def open_socket(address: AddrInfoType) -> socket.socket:
             made = socket.socket(*address[:3])
             made.setblocking(False)
@@ -165,9 +170,10 @@ class Connections:
             return made
 
         self._proxy = proxy
+        self._verify = verify
+        self._verify_anew = verify_anew
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                ssl=verify,
                 limit=most,
                 keepalive_timeout=keep_alive,
                 socket_factory=open_socket,
@@ -190,7 +196,7 @@ class Connections:
     async def stream(self, request: Exchange) -> AsyncIterator[Answer]:
         """The same, as soon as the answer's headers arrive; leaving the block closes the connection if the body was
         not read to its end."""
-        with _as_transport_failures():
+        with _as_transport_failures(self._distrust):
             answer = await self._session.request(
                 request.method,
                 URL(request.url, encoded=True),
@@ -198,6 +204,7 @@ class Connections:
                 data=request.body(),
                 allow_redirects=False,
                 proxy=self._proxy,
+                ssl=self._verify,
                 server_hostname=request.server_name,
                 timeout=request.timeout,
             )
@@ -205,6 +212,12 @@ class Connections:
             yield Answer(answer)
         finally:
             answer.close()
+
+    def _distrust(self) -> None:
+        """The server's certificate is not trusted: its authority may be in the files by now."""
+        if self._verify_anew is not None:
+            with contextlib.suppress(BadConfiguration):
+                self._verify = self._verify_anew()
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -220,7 +233,7 @@ def waits(
 
 
 @contextlib.contextmanager
-def _as_transport_failures() -> Iterator[None]:
+def _as_transport_failures(distrust: Callable[[], None] = lambda: None) -> Iterator[None]:
     """The place of the failure decides whether a request may be repeated, so there are separate classes."""
     try:
         yield
@@ -229,6 +242,8 @@ def _as_transport_failures() -> Iterator[None]:
     except TimeoutError as failure:
         raise TimedOut("no answer in time") from failure
     except aiohttp.ClientConnectorError as failure:
+        if isinstance(failure, aiohttp.ClientConnectorCertificateError):
+            distrust()
         raise ConnectFailed(str(failure)) from failure
     except aiohttp.ClientResponseError as failure:
         raise ConnectionBroken(failure.message) from failure

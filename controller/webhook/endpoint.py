@@ -5,15 +5,13 @@ authority and its user name, is not ready, says why and tries again, and never e
 both is ready when its port listens, even without full caches, and stays ready while the API server is away. At rest
 there is no request to the API server: certificates are renewed months before they end, so a check every few hours is
 enough, and another one at once when somebody changes the Secret or the webhook configurations. If somebody (for example
-another installation) changes them again and again, they are corrected `HEALINGS` times in `HEALING_TIME`; then only our
-user name is corrected at once, and all else when that time is over. (All else was corrected at the next check, hours
-later: a program that had stopped left API servers without our authority, and they refused all changes of users.)
+another installation) changes them again and again, they are corrected `HEALINGS` times at once, and then as many times
+in `HEALING_TIME`; in between only our user name is corrected at once.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from pathlib import Path
@@ -24,22 +22,25 @@ from controller.certificates.keeper import CertificateKeeper
 from controller.certificates.publish import CRD
 from controller.errors import Forbidden, MoonshiftError
 from controller.runtime.beside import beside
+from controller.webhook.healing import Budget
 from controller.webhook.server import serving
 from controller.webhook.tls import Loaded, ServingTls
 
 LOOK_AGAIN = timedelta(hours=6)
 LOOK_FOR_MISSING = timedelta(seconds=8)
 RETRY = timedelta(seconds=2)
+AGAIN = timedelta(seconds=0.3)
+"""The time after a correction, as objects are often applied one after another; it grows while nothing is to correct."""
 HEARD = timedelta(seconds=1)
 """The time after publishing an authority in which every API server learns of it, before its certificate is served."""
 SOONEST = timedelta(seconds=5)
 """The time between two scheduled rounds."""
 HEALINGS = 12
-HEALING_TIME = timedelta(minutes=5)
+HEALING_TIME = timedelta(minutes=1)
 
 _RIVAL = (
-    "somebody else changes the webhook configurations or the certificates again and again: they are corrected when "
-    "five minutes are over; look at their managedFields, and for a second installation (moonshift install --check)"
+    "somebody else changes the webhook configurations or the certificates again and again: they are corrected every "
+    "five seconds only; look at their managedFields, and for a second installation (moonshift install --check)"
 )
 
 log = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ class Endpoint:
         self.certified = asyncio.Event()
         self.listening = asyncio.Event()
         self._again = asyncio.Event()
-        self._healed: deque[float] = deque()
+        self._healings = Budget(HEALINGS, HEALING_TIME)
         self._owed = False
         """A foreign change was not corrected, because there were too many of them."""
 
@@ -105,50 +106,46 @@ class Endpoint:
             beside(tls.run, "serving certificate"),
         ):
             self.listening.set()
+            pause = AGAIN
             while True:
-                changed = await self._changed_within(self._patience(ready))
-                if (changed or self._owed) and not self._may_heal():
+                changed = await self._changed_within(self._patience(ready), pause)
+                healing = changed or self._owed
+                if healing and self._healings.next_in():
+                    pause = RETRY
                     self._set_owed()
                     await self._let_pass()
                     continue
                 self._owed = False
+                before = self._keeper.written
                 ready = await self._round()
-                await asyncio.sleep(HEARD.total_seconds())
-                await asyncio.to_thread(tls.reload)
+                wrote = self._keeper.written > before
+                if healing and wrote:
+                    self._healings.take()
+                pause = AGAIN if wrote else min(RETRY, 2 * pause)
+                await self._load(tls)
 
     def _patience(self, ready: bool) -> timedelta:
         """The time until the next check if nothing changes."""
         if not ready:
             return LOOK_FOR_MISSING
         due = min(LOOK_AGAIN, max(SOONEST, self._keeper.due_within()))
-        return min(due, self._until_healing()) if self._owed else due
+        return min(due, self._healings.next_in()) if self._owed else due
 
-    def _until_healing(self) -> timedelta:
-        """The time until another foreign change may be corrected."""
-        if not self._healed:
-            return HEALING_TIME
-        past = timedelta(seconds=asyncio.get_running_loop().time() - self._healed[0])
-        return max(RETRY, HEALING_TIME - past)
-
-    def _may_heal(self) -> bool:
-        """Whether a foreign change is corrected at once; each yes counts towards the limit."""
-        now = asyncio.get_running_loop().time()
-        while self._healed and now - self._healed[0] > HEALING_TIME.total_seconds():
-            self._healed.popleft()
-        if len(self._healed) >= HEALINGS:
-            return False
-        self._healed.append(now)
-        return True
+    async def _load(self, tls: ServingTls) -> None:
+        """Serve the certificate that the round has written, if it is another one, once its authority is known."""
+        if await asyncio.to_thread(tls.is_outdated):
+            await asyncio.sleep(HEARD.total_seconds())
+            await asyncio.to_thread(tls.reload)
 
     def look_again(self) -> None:
         """Something that is published may have been changed by somebody else."""
         self._again.set()
 
-    async def _changed_within(self, longest: timedelta) -> bool:
-        """Whether the published objects changed before the time of the next round."""
-        await asyncio.sleep(RETRY.total_seconds())
+    async def _changed_within(self, longest: timedelta, pause: timedelta) -> bool:
+        """Whether the published objects changed before the time of the next round, which is not before the pause."""
+        await asyncio.sleep(pause.total_seconds())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout((longest - RETRY).total_seconds()):
+            async with asyncio.timeout((longest - pause).total_seconds()):
                 await self._again.wait()
         changed = self._again.is_set()
         self._again.clear()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from controller.api.jsontree import JsonObject
+from controller.api.jsontree import JsonObject, child
 from controller.api.meta import ObjectMeta
 from controller.certificates.directory import read_files, write_files
 from controller.certificates.secret import SecretSnapshot
@@ -46,21 +46,24 @@ class KubeSecrets:
 
     async def create(self, name: str, data: Mapping[str, bytes]) -> None:
         """Make it; AlreadyExists when another replica was first."""
-        await self._client.create(SECRETS, self._namespace, self._body(name, data, ""))
+        metadata = {"name": name, "namespace": self._namespace}
+        made = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": _encoded(data)}
+        await self._client.create(SECRETS, self._namespace, msgspec.json.encode(made))
 
     async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
-        """Replace its data; Conflict when it changed since it was read."""
-        body = self._body(name, data, resource_version)
-        await self._client.replace(SECRETS, self._namespace, name, body)
+        """Replace its data; Conflict when it changed since it was read.
 
-    def _body(self, name: str, data: Mapping[str, bytes], resource_version: str) -> bytes:
-        metadata = {"name": name, "namespace": self._namespace}
-        if resource_version:
-            metadata["resourceVersion"] = resource_version
-        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        return msgspec.json.encode(
-            {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}
-        )
+        Its type and its metadata stay: an API server refuses another type, and they belong to who made the Secret.
+        """
+        raw = await self._client.get(SECRETS, self._namespace, name)
+        present = msgspec.json.decode(raw, type=dict[str, object])
+        metadata = {**child(present, "metadata"), "resourceVersion": resource_version}
+        after = {**present, "metadata": metadata, "data": _encoded(data)}
+        await self._client.replace(SECRETS, self._namespace, name, msgspec.json.encode(after))
+
+
+def _encoded(data: Mapping[str, bytes]) -> dict[str, str]:
+    return {key: base64.b64encode(value).decode() for key, value in data.items()}
 
 
 class FolderSecrets:

@@ -1,8 +1,10 @@
 """The serving certificate, exchanged under a running server.
 
 Invariant: new connections get the newest pair that could be loaded; a pair that cannot be loaded (half written, key and
-certificate of different generations, no readable end of validity) leaves the one in use alone. Two threads may reload
-at the same time; they load one after the other.
+            with self._loading:
+                if not self.is_outdated():
+                    return False
+                self._load()
 """
 
 import asyncio
@@ -38,6 +40,7 @@ class ServingTls:
         With a `client_authority` a client may present a certificate, and one that it did not sign ends the handshake.
         """
         self._directory = directory
+        self._client_authority = client_authority
         self._loaded = loaded
         self._seen: tuple[float, ...] = ()
         self._loading = threading.Lock()
@@ -46,7 +49,6 @@ class ServingTls:
         if client_authority is not None:
             # Not required: API servers present none when they ask for a conversion.
             self.context.verify_mode = ssl.CERT_OPTIONAL
-            self.context.load_verify_locations(client_authority)
         self._load()
 
     def _load(self) -> None:
@@ -55,20 +57,32 @@ class ServingTls:
         ends = _end_of(files[0].read_bytes())
         # A throw-away context first: a failed load must not leave half a pair in the one in use.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
+        if self._client_authority is not None:
+            # A context in use can only be given more authorities: those before are trusted until the process ends.
+            self.context.load_verify_locations(self._client_authority)
         self.context.load_cert_chain(*files)
         self._seen = stamp
         if self._loaded is not None:
             self._loaded(ends)
 
     def _stamp(self) -> tuple[float, ...]:
-        files = (self._directory / name for name in (CERTIFICATE, KEY))
+        files = [self._directory / name for name in (CERTIFICATE, KEY)]
+        if self._client_authority is not None:
+            files.append(self._client_authority)
         return tuple(file.stat().st_mtime_ns for file in files)
+
+    def is_outdated(self) -> bool:
+        """Whether the files are not those that are in use."""
+        try:
+            return self._stamp() != self._seen
+        except OSError:
+            return True
 
     def reload(self) -> bool:
         """Load the files again if they changed; return whether a new pair is in use."""
         try:
             with self._loading:
-                if self._stamp() == self._seen:
+                if not self.is_outdated():
                     return False
                 self._load()
         except (OSError, ValueError) as error:  # an SSLError is an OSError

@@ -18,13 +18,24 @@ from controller.api.names import (
 )
 from controller.certificates.authority import AUTHORITY_LIFETIME, issue, issued_by, new_authority
 from controller.certificates.rotation import Bundle
-from controller.certificates.secret import CA_CERT, NEXT_CERT, OLD_CERT, data_of
+from controller.certificates.secret import (
+    CA_CERT,
+    CA_KEY,
+    CHANGED_AT,
+    NEXT_CERT,
+    NEXT_KEY,
+    OLD_CERT,
+    data_of,
+)
+from controller.kube.client import KubeClient
+from controller.webhook.stores import KubeSecrets
 from demo.stage import NAMESPACE
 from localcluster.api import JsonObject
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.replicas import Replicas, replicas
+from tests.component.certificates.unfit import unfit_authorities
 from tests.node.writes import Writes, writing
 
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/{WEBHOOK_SECRET}"
@@ -40,6 +51,20 @@ HEALED_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 
 Json = JsonObject
+
+FOLLOWING = new_authority(datetime.now(UTC))
+UNUSABLE = {
+    **{
+        case: {CA_CERT: unfit.certificate, CA_KEY: unfit.key}
+        for case, unfit in unfit_authorities(datetime.now(UTC)).items()
+    },
+    "a time without a zone": {
+        NEXT_CERT: FOLLOWING.certificate,
+        NEXT_KEY: FOLLOWING.key,
+        CHANGED_AT: b"2026-01-01T00:00:00",
+    },
+}
+"""Entries of the Secret."""
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +155,44 @@ async def test_an_expired_authority_in_the_secret_is_replaced_by_the_one_that_is
     await until(pair, lambda data: data.get(CA_CERT) == before[CA_CERT])
     await writes.reach(SOME)
     assert writes.refused == []
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+async def test_what_cannot_be_used_in_the_secret_ends_no_replica_and_is_replaced(
+    pair: Replicas, writes: Writes, case: str
+) -> None:
+    found = await pair.plane.client().get(SECRET)
+    before = await secret(pair)
+    data = {key: base64.b64encode(value).decode() for key, value in UNUSABLE[case].items()}
+    await pair.plane.client().replace(SECRET, {**found, "data": {**found["data"], **data}})
+    await until(pair, lambda data: not UNUSABLE[case].items() <= data.items())
+    await writes.reach(SOME)
+    assert writes.refused == []
+    assert (await secret(pair))[CA_CERT] == before[CA_CERT]
+    assert all(replica.component.running for replica in pair.members)
+
+
+async def test_a_secret_that_another_tool_made_can_be_written(
+    ground: Plane, pair: Replicas
+) -> None:
+    """The API server refuses a write with another type, as `Opaque` in place of `kubernetes.io/tls`."""
+    client, name = ground.client(), "made-by-a-tool"
+    data = {"tls.crt": "", "tls.key": ""}
+    body = {"metadata": {"name": name}, "type": "kubernetes.io/tls", "data": data}
+    made = await client.create(SECRET.rpartition("/")[0], body)
+    kube = await KubeClient.connect(
+        kubeconfig=str(ground.layout.kubeconfig("admin")), user_agent="tests"
+    )
+    try:
+        version = made["metadata"]["resourceVersion"]
+        wanted = {"tls.crt": b"c", "tls.key": b"k", "ca.crt": b"a"}
+        store = KubeSecrets(kube, NAMESPACE)
+        await store.replace(name, wanted, version)
+        seen = await store.read(name)
+    finally:
+        await kube.aclose()
+    assert seen is not None
+    assert seen.data == wanted
 
 
 async def test_another_authority_that_somebody_puts_in_is_served_and_the_old_one_stays_trusted(

@@ -4,19 +4,28 @@ import base64
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from controller.api.jsontree import child, items
-from controller.certificates.authority import Pair, issue, issued_by, new_authority
+from controller.certificates.authority import (
+    AUTHORITY_LIFETIME,
+    Pair,
+    facts,
+    issue,
+    issued_by,
+    new_authority,
+)
 from controller.certificates.directory import read_files
 from controller.certificates.former_authority import NOBODY, SETTLE, IssuingAuthorities, updated
-from controller.certificates.issued import Issued, Unusable, read_issued
+from controller.certificates.issued import EARLIER, Issued, Unusable, read_issued
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import MUTATING, Address, Publisher
 from controller.certificates.secret import bundle_of
 from controller.certificates.worker import WORKER_SECRET
 from controller.errors import Forbidden
 from tests.component.certificates.doubles import SERVED, START, US, Configurations, Secrets
+from tests.component.certificates.unfit import renewed
 from tests.component.certificates.versions import of_version
 
 CALLED = "moonshift.ms.svc"
@@ -33,6 +42,11 @@ def secret_of(authority: Pair, *names: str, beside: bytes | None = None) -> dict
 
 
 GOOD = secret_of(FIRST)
+SIGNED_BY_NO_AUTHORITY = issue(FIRST, (CALLED,), START)
+CLIENT = issue(FIRST, (CALLED,), START, client=True)
+FOR_CLIENTS = {"tls.crt": CLIENT.certificate, "tls.key": CLIENT.key, "ca.crt": FIRST.certificate}
+OLD_ROOT = new_authority(START + timedelta(days=10) - AUTHORITY_LIFETIME)
+"""An authority that ends after ten days."""
 SELF_SIGNED = {"tls.crt": FIRST.certificate, "tls.key": FIRST.key, "ca.crt": FIRST.certificate}
 
 
@@ -67,6 +81,8 @@ def test_a_chain_may_lead_over_certificates_in_between() -> None:
         (secret_of(FIRST, "*.svc"), f"not for {CALLED}"),
         (secret_of(FIRST, beside=SECOND.certificate), "not the authority that signed"),
         ({**GOOD, "ca.crt": b"nonsense"}, "not the authority that signed"),
+        (secret_of(SIGNED_BY_NO_AUTHORITY), "not the authority that signed"),
+        (FOR_CLIENTS, "not for servers"),
         (SELF_SIGNED, f"not for {CALLED}"),
     ],
 )
@@ -78,7 +94,41 @@ def test_an_issued_certificate_that_cannot_be_served_is_reported(
     assert expected in found.message
 
 
-@pytest.mark.parametrize("days", [-1, 400])
+def outliving() -> dict[str, bytes]:
+    """A certificate that holds for longer than its authority, as the Secret's data."""
+    longer = msgspec.structs.replace(
+        OLD_ROOT, certificate=renewed(OLD_ROOT, START + AUTHORITY_LIFETIME)
+    )
+    return secret_of(longer, beside=OLD_ROOT.certificate)
+
+
+def test_a_certificate_whose_authority_has_ended_is_not_served() -> None:
+    """API servers check the time of every certificate up to the authority."""
+    data = outliving()
+    found = read_issued(data, CALLED, START)
+    assert isinstance(found, Issued)
+    assert found.until <= START + timedelta(days=10)
+    ended = read_issued(data, CALLED, START + timedelta(days=11))
+    assert isinstance(ended, Unusable)
+    assert "with its chain and its ca.crt" in ended.message
+
+
+def test_one_valid_authority_of_several_is_enough() -> None:
+    data = outliving()
+    both = data["ca.crt"] + renewed(OLD_ROOT, START + AUTHORITY_LIFETIME)
+    now = START + timedelta(days=11)
+    assert isinstance(read_issued({**data, "ca.crt": both}, CALLED, now), Issued)
+
+
+def test_a_certificate_is_given_up_before_its_end() -> None:
+    """A clock of an API server may be ahead, and a change takes seconds."""
+    seen = facts(GOOD["tls.crt"])
+    assert seen is not None
+    assert isinstance(read_issued(GOOD, CALLED, seen.not_after - 2 * EARLIER), Issued)
+    assert isinstance(read_issued(GOOD, CALLED, seen.not_after - EARLIER / 2), Unusable)
+
+
+@pytest.mark.parametrize("days", [-2, 400])
 def test_a_certificate_is_served_only_in_its_time(days: int) -> None:
     found = read_issued(GOOD, CALLED, START + timedelta(days=days))
     assert isinstance(found, Unusable)
@@ -191,13 +241,26 @@ async def test_an_unusable_certificate_is_replaced_by_ours_and_its_authority_sta
     await replica.keeper.ensure()
     end = read_issued(GOOD, CALLED, START)
     assert isinstance(end, Issued)
-    assert replica.keeper.due_within() <= end.not_after - START
-    replica.calendar.at = end.not_after
+    assert replica.keeper.due_within() <= end.until - START
+    replica.calendar.at = end.until
     await replica.keeper.ensure()
     assert replica.serves_ours()
     assert "holds from" in (replica.keeper.note or "")
     assert FIRST.certificate in await replica.published()
     assert replica.keeper.due_within() > timedelta(0), "nothing is looked at again and again"
+
+
+async def test_a_certificate_of_a_clock_that_is_ahead_is_served_when_its_time_begins(
+    replica: Replica,
+) -> None:
+    replica.calendar.at = START - timedelta(days=1, seconds=2)
+    await replica.secrets.create(THEIRS, GOOD)
+    await replica.keeper.ensure()
+    assert replica.serves_ours()
+    assert replica.keeper.due_within() == timedelta(seconds=2)
+    replica.calendar.at = START
+    await replica.keeper.ensure()
+    assert replica.served() == GOOD["tls.crt"]
 
 
 async def test_a_missing_right_to_the_secret_is_reported_and_ours_is_served(

@@ -1,6 +1,7 @@
 """A Secret that is deleted, damaged or replaced: the memory of replicas, and the time when they look by themselves."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -174,6 +175,35 @@ async def test_the_last_change_of_a_rival_that_stopped_is_corrected_without_anot
         while not published(store):  # noqa: ASYNC110 - bounded
             await asyncio.sleep(0.01)
     assert published(store)
+
+
+class Watched(Configurations):
+    """Configurations whose writes are heard of by the endpoint, as its watches hear of them."""
+
+    heard: Callable[[], None] = staticmethod(lambda: None)
+
+    async def replace(self, kind: str, name: str, obj: JsonObject) -> None:
+        await super().replace(kind, name, obj)
+        self.heard()
+
+
+async def test_hearing_of_our_own_corrections_costs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_waiting(monkeypatch, "RETRY", "HEARD", "AGAIN")
+    monkeypatch.setattr(endpoint_module, "HEALINGS", 5)
+    monkeypatch.setattr(endpoint_module, "HEALING_TIME", timedelta(hours=1))
+    store, key = Watched(), (MUTATING, MUTATING_CONFIGURATION)
+    async with rounds(store, tmp_path) as endpoint:
+        store.heard = endpoint.look_again
+        await endpoint.listening.wait()
+        for _ in range(4):
+            blank: JsonObject = configuration(*key, "/mutate-apps-v1-deployment")
+            store.kept[key] = blank
+            endpoint.look_again()
+            while not published(store):
+                assert endpoint.note() is None
+                await asyncio.sleep(0.01)
 
 
 def published(store: Configurations) -> bool:

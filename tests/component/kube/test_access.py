@@ -271,6 +271,23 @@ async def test_the_authority_beside_the_file_is_trusted_and_its_data_outranks_it
             await there.ask({}, {})  # the system's authorities do not know it
 
 
+async def test_an_authority_that_is_replaced_in_its_file_is_trusted_without_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with secured(tmp_path, LOOPBACK) as there:
+        (tmp_path / "ca.pem").write_bytes(self_signed()[0])
+        address = there.server.url.replace("http:", "https:")
+        cluster = {"server": address, "certificate-authority": "ca.pem"}
+        config = write_kubeconfig(tmp_path, there.server, {}, cluster)
+        async with connected(there.server, source=Source(kubeconfig=config)) as client:
+            with pytest.raises(Unreachable, match="certificate verify failed"):
+                await client.get(PODS, "shop", "a")
+            (tmp_path / "ca.pem").write_bytes(there.certificate)
+            with contextlib.suppress(Unreachable):
+                await client.get(PODS, "shop", "a")
+            assert await client.get(PODS, "shop", "a") == b"{}"
+
+
 async def test_the_servers_name_is_checked_unless_that_is_switched_off(tmp_path: Path) -> None:
     async with secured(tmp_path, x509.DNSName("moon.test")) as there:
         trusted = {"certificate-authority-data": there.ca}

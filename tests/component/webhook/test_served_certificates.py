@@ -186,6 +186,34 @@ async def test_with_a_client_authority_reviews_are_taken_from_its_clients_only(
         assert await asked("/convert", None) == 200
 
 
+async def test_a_client_authority_that_is_replaced_is_trusted_without_a_restart(
+    tmp_path: Path,
+) -> None:
+    """API servers get their certificates from another authority when the cluster's is rotated."""
+    authority, before, after = (new_authority(REAL_NOW) for _ in range(3))
+    keep(tmp_path / "serving", issue(authority, ["127.0.0.1"], REAL_NOW))
+    clients = tmp_path / "clients.crt"
+    clients.write_bytes(before.certificate)
+    tls = ServingTls(tmp_path / "serving", clients)
+    admission = Admission(Reads(), Reads(), FixedClock(), is_own=lambda *who: False)
+    app = webhook_app(admission.handlers(), NoMetrics(), authenticated=True)
+    async with serving(app, "127.0.0.1", 0, tls.context) as port:
+
+        async def asked(by: Pair) -> int:
+            own = issue(by, ["apiserver"], REAL_NOW, client=True)
+            return await status_of(port, authority, DEPLOYMENTS, tmp_path / "client", own)
+
+        assert await asked(before) == 200
+        with pytest.raises(aiohttp.ClientError):
+            await asked(after)
+        clients.write_bytes(b"half written")
+        assert tls.reload() is False
+        assert await asked(before) == 200
+        clients.write_bytes(after.certificate)
+        assert tls.reload() is True
+        assert await asked(after) == 200
+
+
 async def test_a_certificate_of_which_the_end_cannot_be_read_is_not_taken(tmp_path: Path) -> None:
     authority = new_authority(REAL_NOW)
     keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW))
