@@ -20,6 +20,13 @@ def _positive(text: str) -> int:
     return value
 
 
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("must be 0, for the default, or greater")
+    return value
+
+
 def _seconds(text: str) -> float:
     value = float(text)
     if not 0 <= value < math.inf:
@@ -50,7 +57,7 @@ def _add_flags(add: Callable[..., object]) -> None:
     add("--cpu-ms", type=_positive, default=500, help="CPU time of a script (default 500)")
     add("--wall-ms", type=_positive, default=1000, help="time of a script (default 1000)")
     add("--memory-mb", type=_positive, default=64, help="memory of a script (default 64)")
-    add("--concurrency", type=int, default=0, help="scripts at a time (default 3 per core)")
+    add("--concurrency", type=_count, default=0, help="scripts at a time (default 3 per core)")
     add(
         "--demote-after-ms",
         type=_positive,

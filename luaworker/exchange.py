@@ -90,6 +90,6 @@ async def converse(
     finally:
         watchdog.cancel()
     if reply is not None:
-        return of_reply(reply)
+        return of_reply(reply, call.limits)
     report = await _report(child)
     return of_exit(report, call.limits, call.name.decode("utf-8", "replace"), child.killed_for)

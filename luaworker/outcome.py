@@ -29,8 +29,9 @@ class Outcome:
     reason: str = ""
 
 
-def of_reply(reply: Reply) -> Outcome:
-    """The child's reply as an outcome; invalid UTF-8 in texts is replaced."""
+def of_reply(reply: Reply, limits: Limits) -> Outcome:
+    """The child's reply as an outcome; invalid UTF-8 in texts is replaced, and no figure is larger than it can be: the
+    sums of the metrics would be useless for ever."""
     try:
         code = Code(reply.code)
     except ValueError:
@@ -44,8 +45,8 @@ def of_reply(reply: Reply) -> Outcome:
         reply.line,
         _text(reply.path),
         printed,
-        reply.cpu_us / 1000,
-        reply.memory,
+        min(reply.cpu_us / 1000, 2.0 * limits.wall_ms),
+        min(reply.memory, 2 * limits.memory_bytes),
     )
 
 

@@ -97,7 +97,17 @@ class Pool:
         first = asyncio.Event()
         self._rest = Rest(self._settings.rest_after, self._let_go)
         self._supervisor = asyncio.create_task(self._supervise(first), name="zygote-supervisor")
-        await first.wait()
+        waiting = asyncio.create_task(first.wait())
+        await asyncio.wait((waiting, self._supervisor), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
+    async def until(self, stopping: asyncio.Task[str]) -> str:
+        """The result of `stopping`. Raises what ended the supervision before that: nobody would replace the zygote."""
+        assert self._supervisor is not None
+        await asyncio.wait((stopping, self._supervisor), return_when=asyncio.FIRST_COMPLETED)
+        if self._supervisor.done():
+            self._supervisor.result()
+        return stopping.result()
 
     async def close(self) -> None:
         """Kills every child and the zygote."""

@@ -172,7 +172,7 @@ async def run(settings: Settings) -> None:
                 await pool.start()
                 _keep()
                 _announce(settings, pool, port, metrics_server, probe_server)
-                _log.info("stopping", extra={"signal": await stopping})
+                _log.info("stopping", extra={"signal": await pool.until(stopping)})
                 health.set_serving(False)
                 await server.stop(settings.drain_seconds)
             finally:

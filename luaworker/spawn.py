@@ -34,6 +34,7 @@ _START_SECONDS = 10.0
 _STUCK_SECONDS = 10.0
 _PROCESS_CLOCK = 2  # the kernel's id for the CPU clock of the process with the pid above it
 _DATAGRAM = 1024
+_BORN_DESCRIPTORS = 2  # the channel and the pidfd of a child
 _YIELDING = 10  # nice value: a tenth of the CPU weight of a process without it
 
 
@@ -240,6 +241,12 @@ class Zygote:
         self._children.clear()
         self._on_end(self)
 
+    def _lose(self, pid: int, descriptors: list[int]) -> None:
+        """A child came without its descriptors: this process may have no more. The child ends with its channel."""
+        for descriptor in descriptors:
+            os.close(descriptor)
+        _log.error("child lost", extra={"pid": pid, "problem": "too many open files"})
+
     def _fail_start(self, problem: str) -> None:
         if not self._ready.done():
             self._ready.set_exception(NotReady(problem))
@@ -270,6 +277,9 @@ class Zygote:
                 self._ready.set_result(None)
         elif kind == wire.BORN:
             asked = self._asked.popleft()
+            if len(descriptors) != _BORN_DESCRIPTORS:
+                self._lose(wire.unpack_born(datagram), descriptors)
+                return
             channel, pidfd = descriptors
             child = Child(
                 wire.unpack_born(datagram),

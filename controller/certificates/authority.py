@@ -20,16 +20,16 @@ AUTHORITY_NAME = "moonshift-authority"
 AUTHORITY_LIFETIME = timedelta(days=3650)
 CERTIFICATE_LIFETIME = timedelta(days=365)
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
-_SKEW = timedelta(days=1)
-"""Certificates are valid from earlier on: clocks differ, by hours if a machine takes local time for UTC."""
-_UNREADABLE = (
+UNREADABLE = (
     ValueError,
-    TypeError,
-    UnsupportedAlgorithm,
     x509.InvalidVersion,
     x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
 )
-"""Errors of reading a key or a certificate that somebody else wrote."""
+"""The errors of a parser that reads a certificate: only the first is a usual one."""
+_UNREADABLE_KEY = (*UNREADABLE, TypeError, UnsupportedAlgorithm)
+_SKEW = timedelta(days=1)
+"""Certificates are valid from earlier on: clocks differ, by hours if a machine takes local time for UTC."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ def facts(certificate: bytes) -> Facts | None:
             _signs(read),
             _serves(read),
         )
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
 
 
@@ -117,7 +117,7 @@ def certificates(pem: bytes) -> list[bytes]:
     """Each certificate of a PEM file; none if one of them cannot be read."""
     try:
         read = x509.load_pem_x509_certificates(pem)
-    except _UNREADABLE:
+    except UNREADABLE:
         return []
     return [one.public_bytes(serialization.Encoding.PEM) for one in read]
 
@@ -129,7 +129,7 @@ def can_sign(authority: Pair) -> bool:
         return False
     try:
         _issuer_key(authority.key)
-    except _UNREADABLE:
+    except _UNREADABLE_KEY:
         return False
     return matches(authority)
 
@@ -139,7 +139,7 @@ def issued_by(certificate: bytes, authority: bytes) -> bool:
     try:
         read = x509.load_pem_x509_certificate(certificate)
         read.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
-    except (*_UNREADABLE, InvalidSignature):
+    except (*_UNREADABLE_KEY, InvalidSignature):
         return False
     return True
 
@@ -149,7 +149,7 @@ def matches(pair: Pair) -> bool:
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate)
         key = serialization.load_pem_private_key(pair.key, None)
-    except _UNREADABLE:
+    except _UNREADABLE_KEY:
         return False
     form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
@@ -178,7 +178,7 @@ def _serves(certificate: x509.Certificate) -> bool:
 def _extension(certificate: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
     try:
         return certificate.extensions.get_extension_for_class(kind).value
-    except x509.ExtensionNotFound:
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return None
 
 

@@ -30,10 +30,11 @@ from controller.errors import (
 from controller.kube.answers import Review, ReviewStatus, ServedGroup, ServedKinds, ServerVersion
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
 from controller.kube.credentials import Source, choose_source
+from controller.kube.nesting import read_around
 from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, SUBJECT_REVIEWS, Resource
 from controller.kube.subjects import Subject, attributes, subject_of
 from controller.kube.transport import Answer, TransportFailure, waits
-from controller.kube.watch import PageHead, complete_lines
+from controller.kube.watch import ListMeta, complete_lines, page_head_of
 from controller.runtime.rate import TokenBucket
 
 WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minute) mean a dead peer
@@ -160,7 +161,7 @@ class KubeClient:
                 accept=_accept(resource, "List"),
             )
             yield page
-            following = _read(page, PageHead).metadata.continue_
+            following = (await _head(page)).continue_
             if not following:
                 return
             params["continue"] = following
@@ -434,6 +435,14 @@ async def _naming_the_right(
         else:
             refused.request = f"{verb} {resource.name} {place}/{right.name}".rstrip("/ ")
         raise
+
+
+async def _head(page: bytes) -> ListMeta:
+    """The metadata of a page of a list, whatever its objects are."""
+    try:
+        return (await read_around(page_head_of, page)).value.metadata
+    except msgspec.DecodeError as failure:
+        raise ServerFault(f"a list could not be read: {failure}", status=500) from failure
 
 
 def _read(body: bytes, kind: type[T]) -> T:

@@ -78,13 +78,14 @@ class CustomResources:
             return ""
         names = (known.metadata.name for known in self._reflector.store.values())
         for name in [name for name in names if name.partition(".")[2] == group]:
-            if name not in self._kinds:
-                self._kinds[name] = await self._kind_of(name)
-            if self._kinds[name] == kind:
+            if name not in self._kinds and (found := await self._kind_of(name)):
+                self._kinds[name] = found
+            if self._kinds.get(name) == kind:
                 return name
         return ""
 
     async def _kind_of(self, name: str) -> str:
+        """The kind that a CRD declares; empty if that is not known now (no right, or the CRD is just being deleted)."""
         try:
             body = await self._client.get(CRDS, "", name)
         except (NotFound, ForbiddenByServer):
@@ -114,12 +115,12 @@ class CustomResources:
             random=self._random,
             metrics=self._metrics,
         )
-        task = asyncio.create_task(self._reflector.run())
         try:
-            await self._ended.wait()
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(self._reflector.run())
+                await self._ended.wait()
+                watching.cancel()
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             self._reflector = None
             self._kinds.clear()
 

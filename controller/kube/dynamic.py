@@ -1,7 +1,8 @@
 """Kinds that Rollouts name at run time: gateway objects, sets of pods, autoscalers; watched while an owner holds them.
 
 Invariant: a reader first declares all kinds that it needs (`keep_watched`); a kind without a holder is neither watched
-nor looked up. An unknown state is an `Unavailable` with its reason, never an empty answer.
+nor looked up. An unknown state is an `Unavailable` with its reason, never an empty answer; also that of one object
+which cannot be read, while all others of its kind are known.
 """
 
 import asyncio
@@ -72,14 +73,17 @@ class DynamicKinds:
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
         """The object, None when there is none, or why that is not known."""
         store = self._store(kind)
-        return store.get(key) if isinstance(store, Store) else store
+        if not isinstance(store, Store):
+            return store
+        found = store.get(key)
+        return found if found is None or not found.problem else _unreadable(kind, found)
 
     def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
         """All objects of a namespace, or why they are not known."""
         store = self._store(kind)
         if not isinstance(store, Store):
             return store
-        return store.index(NAMESPACE, namespace)
+        return _all_readable(kind, store.index(NAMESPACE, namespace))
 
     def made_for(
         self, kind: Kind, namespace: str, maker: str
@@ -89,7 +93,9 @@ class DynamicKinds:
         if not isinstance(store, Store):
             return store
         found = store.index(MAKER, maker)
-        return tuple(item for item in found if item.metadata.namespace == namespace)
+        return _all_readable(
+            kind, tuple(item for item in found if item.metadata.namespace == namespace)
+        )
 
     def resource(self, kind: Kind) -> Resource | None:
         """How the kind is addressed, once it was found."""
@@ -102,8 +108,7 @@ class DynamicKinds:
             return state
         watched = self._watches.get(kind)
         assert watched is not None
-        assert watched.store is not None
-        return watched.store
+        return watched.objects
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -132,3 +137,15 @@ class DynamicKinds:
     def _wake_holders(self, kind: Kind) -> None:
         self.epoch += 1
         self._watches.wake_holders(kind)
+
+
+def _all_readable(kind: Kind, found: tuple[RawObject, ...]) -> tuple[RawObject, ...] | Unavailable:
+    """These objects; why they are not known if one of them cannot be read, because it may be the one that matters."""
+    for item in found:
+        if item.problem:
+            return _unreadable(kind, item)
+    return found
+
+
+def _unreadable(kind: Kind, found: RawObject) -> Failing:
+    return Failing(f"{kind[1]} {found.metadata.key} cannot be read: {found.problem}")

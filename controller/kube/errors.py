@@ -25,6 +25,9 @@ from controller.errors import (
 _NO_ANSWER = "failed calling webhook"
 """Words of the API server if a webhook that it must ask before a write gave no answer."""
 _LONGEST_BODY = 1024
+LONGEST_WAIT = 60.0
+"""Seconds for which a server is left alone at its wish; a proxy that asks for a day must not stop all writes of a day.
+"""
 
 _BY_CODE: dict[int, type[ApiError]] = {
     401: Unauthorized,
@@ -81,7 +84,8 @@ def error_from_status(status: Status, code: int = 0, retry_after: str = "") -> A
 
 
 def seconds_asked_for(status: Status, retry_after: str) -> float:
-    """The wait the server asked for; 0 if none, or in a form we do not read (a date)."""
+    """The wait the server asked for, `LONGEST_WAIT` at most; 0 if none, or in a form we do not read (a date)."""
+    asked = status.details.retry_after_seconds if status.details else 0.0
     if retry_after.strip().isdecimal():
-        return float(retry_after)
-    return status.details.retry_after_seconds if status.details else 0.0
+        asked = float(retry_after)
+    return min(asked, LONGEST_WAIT)

@@ -3,7 +3,7 @@
 Invariant: a kind is looked up by its complete apiVersion and kind, never by one word. It is `NotServed` only if no
 version of its group has it and no CRD that we may read declares it: objects of a CRD that serves no version for a
 moment still exist. When the watched version is removed, the kind is looked up again, and its objects are listed in
-another version.
+another version. An object that is nested too deeply is known by its metadata, with its problem, and is never missing.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from controller.domain.traffic.companions.companion import finding_keys
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
+from controller.kube.nesting import TOO_DEEP, outlined
 from controller.kube.reflector import GOOD_WATCH_SECONDS, PROBE, Reflector, ReflectorMetrics
 from controller.kube.resources import Resource
 from controller.kube.served import served
@@ -51,6 +52,8 @@ class RawObject(msgspec.Struct, frozen=True):
 
     metadata: ObjectMeta
     raw: msgspec.Raw
+    problem: str = ""
+    """Why only its metadata could be read; `raw` is empty then."""
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -67,12 +70,17 @@ def with_its_kind(raw: bytes, resource: Resource) -> bytes:
 
 
 class _RawReflector(Reflector[RawObject]):
-    """A reflector that keeps the whole object."""
+    """A reflector that keeps the whole object, and the metadata of one that is nested too deeply."""
 
     def _view(self, raw: msgspec.Raw) -> RawObject:
         head = msgspec.json.decode(raw, type=_Head)
         whole = with_its_kind(bytes(raw), self.resource)
         return RawObject(metadata=head.metadata, raw=msgspec.Raw(whole))
+
+    def _view_of_outline(self, raw: msgspec.Raw) -> RawObject:
+        metadata = msgspec.json.decode(outlined(bytes(raw)), type=_Head).metadata
+        self._name_unreadable(metadata.key, TOO_DEEP)
+        return RawObject(metadata=metadata, raw=msgspec.Raw(), problem=TOO_DEEP)
 
 
 class Declarations(Protocol):
@@ -126,9 +134,10 @@ class KindWatch:
         return self._reflector.availability if self._reflector is not None else self._missing
 
     @property
-    def store(self) -> Store[RawObject] | None:
-        """The objects in the version that is served; None while there is none."""
-        return self._reflector.store if self._reflector is not None else None
+    def objects(self) -> Store[RawObject]:
+        """The objects that can be read, in the version that is served. The kind must be `Synced`."""
+        assert self._reflector is not None
+        return self._reflector.store
 
     def poke(self) -> None:
         """A CRD of the kind's group changed: look now."""

@@ -2,13 +2,12 @@
 
 Invariants: a store is never changed by half a list; nothing is missed between list and watch, nor between two
 watches; any failure leads to a pause that grows and is jittered, never to a hot loop and never to an exception;
-an object that cannot be read keeps its last readable view, is counted and named, and costs one extra list, not
-the watch. Two exceptions, which cannot even be named: an object without a readable name has no view, and one that is
-nested too deeply keeps the whole kind `Failing`. Events carry no meaning beyond "this is how the object is now".
+an object that cannot be read keeps its last readable view, is counted and named (`undecodable`), and costs one extra
+list, not the watch; one that is nested too deeply does not even cost the list. Only an object without a readable name
+has no view. Events carry no meaning beyond "this is how the object is now".
 
-The state of the kind is a type (`availability`), and `notify` is called when a list or a watch changes it. An
-interruption leaves a store that was complete `Synced` for `STALE` seconds: every write carries the version that was
-read. Nobody is called at the end of these seconds: the next pass sees that the store is no longer relied on.
+The state of the kind is a type (`availability`), and `notify` is called when it changes. An interruption leaves a store
+that was complete `Synced` for `STALE` seconds: every write carries the version that was read.
 
 Times: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer. A missing right or
 kind is tried again every `PROBE` seconds at most, by this one watch for all waiting Rollouts.
@@ -41,15 +40,16 @@ from controller.errors import (
     ServerFault,
     Throttled,
 )
+from controller.kube.nesting import TOO_DEEP, is_outline, read_around
 from controller.kube.resources import Resource
 from controller.kube.store import Store, V
 from controller.kube.verbs import Watches
 from controller.kube.watch import (
     WatchEvent,
     error_in_stream,
-    read_event,
+    event_of,
+    page_of,
     read_identity,
-    read_page,
 )
 from controller.runtime.backoff import Backoff
 
@@ -59,6 +59,8 @@ PROBE = 8.0
 """The longest time in seconds until a forbidden list, or a list of a kind that is not served, is tried again."""
 STALE = 30.0
 """Seconds for which a complete store is relied on while its watch is interrupted."""
+CLOCK = 0.001
+"""A timer of the loop may be early by less than this."""
 GOOD_WATCH_SECONDS = (
     5.0  # a watch that lasted this many seconds was a good one, also without events
 )
@@ -140,7 +142,8 @@ class Reflector(Generic[V]):
         self._on_undecodable = on_undecodable
         self._notify = notify
         self._trouble: Unavailable | None = None
-        self._troubled_since = 0.0
+        self._stale_at = 0.0
+        self._growing_stale: asyncio.TimerHandle | None = None
         self._metrics = metrics
         self._backoff = Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, random or Random())
         self._renewed_at = -PROBE
@@ -169,7 +172,7 @@ class Reflector(Generic[V]):
         match self._trouble:
             case None:
                 return Synced() if complete else Loading(f"{self.resource.name} is being listed")
-            case Failing() if complete and _now() - self._troubled_since < STALE:
+            case Failing() if complete and _now() < self._stale_at:
                 return Synced()
             case trouble:
                 return trouble
@@ -185,15 +188,18 @@ class Reflector(Generic[V]):
 
     async def follow(self) -> NotFound:
         """List and watch until the server does not serve the kind in this version (any more): its answer."""
-        while True:
-            try:
-                if not self._version:
-                    await self._list()
-                await self._watch()
-            except NotFound as missing:
-                return missing
-            except (_Unreadable, MoonshiftError) as failure:
-                await self._recover(failure)
+        try:
+            while True:
+                try:
+                    if not self._version:
+                        await self._list()
+                    await self._watch()
+                except NotFound as missing:
+                    return missing
+                except (_Unreadable, MoonshiftError) as failure:
+                    await self._recover(failure)
+        finally:
+            self._stop_growing_stale()
 
     async def _recover(self, failure: Exception) -> None:
         """Decide whether the store has to be listed again, then pause."""
@@ -238,10 +244,24 @@ class Reflector(Generic[V]):
     def _set_trouble(self, trouble: Unavailable | None) -> None:
         """Record why the store is not complete, and call the listener."""
         before = self.availability
-        if self._trouble is None and trouble is not None:
-            self._troubled_since = _now()
+        if trouble is None:
+            self._stop_growing_stale()
+        elif self._trouble is None:
+            loop = asyncio.get_running_loop()
+            self._stale_at = loop.time() + STALE
+            self._growing_stale = loop.call_at(self._stale_at + CLOCK, self._is_stale)
         self._trouble = trouble
         self._notify_of_change(before)
+
+    def _is_stale(self) -> None:
+        """The store was relied on until now, if it is complete."""
+        if self._notify and self.synced.is_set() and isinstance(self._trouble, Failing):
+            self._notify()
+
+    def _stop_growing_stale(self) -> None:
+        if self._growing_stale is not None:
+            self._growing_stale.cancel()
+            self._growing_stale = None
 
     def _notify_of_change(self, before: Availability) -> None:
         if self._notify and type(before) is not type(self.availability):
@@ -256,14 +276,14 @@ class Reflector(Generic[V]):
         async with contextlib.aclosing(self._pages()) as pages:
             async for body in pages:
                 try:
-                    page = read_page(body)
+                    page, whole = await read_around(page_of, body)
                 except msgspec.MsgspecError as failure:
                     raise ServerFault(
                         f"a list could not be read: {failure}", status=500
                     ) from failure
                 version = page.metadata.resource_version
                 async for item in _in_pieces(page.items or ()):
-                    self._take_item(item, views, unreadable)
+                    self._take_item(item, views, unreadable, whole=whole)
         self.undecodable = {key: self.undecodable[key] for key in unreadable}
         if self.synced.is_set():
             await self._repair(views, unreadable)
@@ -295,9 +315,11 @@ class Reflector(Generic[V]):
         namespace, label_selector, field_selector = self._selection
         return self._client.list_pages(self.resource, namespace, label_selector, field_selector)
 
-    def _take_item(self, item: msgspec.Raw, views: list[V], unreadable: list[Key]) -> None:
+    def _take_item(
+        self, item: msgspec.Raw, views: list[V], unreadable: list[Key], *, whole: bool
+    ) -> None:
         try:
-            views.append(self._readable(item))
+            views.append(self._readable(item, whole=whole))
         except msgspec.MsgspecError as failure:
             key, _ = _identity(item)
             unreadable.append(key)
@@ -326,15 +348,15 @@ class Reflector(Generic[V]):
     async def _take_lines(self, lines: AsyncIterator[bytes]) -> None:
         taken = 0
         async for line in lines:
-            self._take_line(line)
+            await self._take_line(line)
             self._backoff.reset()
             taken += 1
             if taken % EVENTS_BETWEEN_YIELDS == 0:
                 await asyncio.sleep(0)
 
-    def _take_line(self, line: bytes) -> None:
+    async def _take_line(self, line: bytes) -> None:
         try:
-            event = read_event(line)
+            event, whole = await read_around(event_of, line)
         except msgspec.MsgspecError as failure:
             self._count_unreadable()
             raise _Unreadable(f"a line of the watch could not be read: {failure}") from failure
@@ -343,13 +365,13 @@ class Reflector(Generic[V]):
         if event.type == "BOOKMARK":
             self._version = _identity(event.object)[1] or self._version
             return
-        self._take_event(event)
+        self._take_event(event, whole=whole)
 
-    def _take_event(self, event: WatchEvent) -> None:
+    def _take_event(self, event: WatchEvent, *, whole: bool) -> None:
         try:
-            view = self._readable(event.object)
+            view = self._readable(event.object, whole=whole)
         except msgspec.MsgspecError as failure:
-            self._take_unreadable(event, str(failure))
+            self._take_unreadable(event, str(failure), whole=whole)
             return
         key = view.metadata.key
         if event.type == "DELETED":
@@ -360,28 +382,34 @@ class Reflector(Generic[V]):
         self.undecodable.pop(key, None)
         self._version = view.metadata.resource_version
 
-    def _take_unreadable(self, event: WatchEvent, why: str) -> None:
+    def _take_unreadable(self, event: WatchEvent, why: str, *, whole: bool) -> None:
         key, version = _identity(event.object)
         known = key in self.undecodable
         self._name_unreadable(key, why)
         if event.type == "DELETED":
             self.store.remove(key)
             self.undecodable.pop(key, None)
-        elif not known:
+        elif whole and not known:
             # once: the list may show it whole, or the damage was on the way
             raise _Unreadable(f"{self.resource.kind} {key} could not be read: {why}")
         self._version = version or self._version
 
-    def _readable(self, raw: msgspec.Raw) -> V:
+    def _readable(self, raw: msgspec.Raw, *, whole: bool) -> V:
+        if not whole and is_outline(raw):
+            return self._view_of_outline(raw)
         try:
             return self._view(raw)
         except RecursionError:
-            raise msgspec.DecodeError("it is nested too deeply") from None
+            return self._view_of_outline(raw)
 
     def _view(self, raw: msgspec.Raw) -> V:
         # A raw field of a view refers to the bytes from which it was decoded; these would be a whole page of a list.
         view = self._read_view(raw.copy())
         return self._transform(view) if self._transform else view
+
+    def _view_of_outline(self, raw: msgspec.Raw) -> V:
+        """The view of an object that is nested too deeply, in a kind that has one."""
+        raise msgspec.DecodeError(TOO_DEEP)
 
     def _name_unreadable(self, key: Key, why: str) -> None:
         self._count_unreadable()

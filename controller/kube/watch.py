@@ -60,7 +60,10 @@ class PageHead(msgspec.Struct, frozen=True):
 read_event = reader_of(WatchEvent)
 read_identity = reader_of(Identity)
 read_page = reader_of(Page)
-read_page_head = reader_of(PageHead)
+# for `nesting.read_around`: these raise RecursionError
+event_of = msgspec.json.Decoder(WatchEvent).decode
+page_of = msgspec.json.Decoder(Page).decode
+page_head_of = msgspec.json.Decoder(PageHead).decode
 _read_status = reader_of(Status)
 
 

@@ -148,16 +148,18 @@ class RolloutReconciler:
         wake_after: float | None = None
         key, generation = seen.rollout.metadata.key, seen.rollout.metadata.generation
         refusal: Refusal | None = None
-        for action in decision.actions:
+        for number, action in enumerate(decision.actions):
             match await effects.apply(action):
                 case Done():
                     continue
                 case NotYet(wake_after=after):
                     return decision, _earlier(wake_after, after)
                 case Refusal() as refusal:
-                    decision = refused(seen, decision, refusal, now)
+                    alone = isinstance(action, ConfigAction)
+                    undone = () if alone else decision.actions[number:]
+                    decision = refused(seen, decision, refusal, now, undone)
                     wake_after = _earlier(wake_after, self._refusals.next(key, generation, refusal))
-                    if not isinstance(action, ConfigAction):
+                    if not alone:
                         return decision, wake_after
         if refusal is None:
             self._refusals.forget(key)

@@ -184,7 +184,7 @@ class TrafficRoutingReconciler:
         wake_after: float | None = None
         if decision.wake_at is not None:
             wake_after = max(0.0, (decision.wake_at - now).total_seconds())
-        for action in decision.actions:
+        for number, action in enumerate(decision.actions):
             match await self._apply(action, writes, self._routes_for(key)):
                 case Done():
                     if isinstance(action, SetFinalizers):
@@ -193,7 +193,8 @@ class TrafficRoutingReconciler:
                     wake_after = later
                     break
                 case Refusal() as refusal:
-                    decision = refused_routing(seen, decision, refusal, now)
+                    undone = decision.actions[number:]
+                    decision = refused_routing(seen, decision, refusal, now, undone)
                     generation = seen.routing.metadata.generation
                     wake_after = self._refusals.next(key, generation, refusal)
                     break

@@ -19,7 +19,7 @@ from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Deployment, ReplicaSet, label_value
-from controller.domain.availability import Availability, Loading, NotServed, Unavailable
+from controller.domain.availability import Availability, Loading, Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import (
     Observation,
@@ -54,6 +54,7 @@ from controller.kube.resources import (
     TRAFFIC_ROUTINGS,
     Resource,
 )
+from controller.reconcilers.autoscalers import autoscalers_of
 from controller.reconcilers.caches import CANARY_OF, OWNER, ROLLOUT_UID, SERVICE, Caches
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
@@ -281,16 +282,10 @@ class World:
 
     def _autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...] | Unavailable:
         """The autoscalers of the workload; watched only for a blue-green release, which pauses them."""
-        if rollout.spec.strategy.blue_green is None:
-            return ()
-        found = self._kinds.every(AUTOSCALER, rollout.metadata.namespace)
-        if isinstance(found, NotServed):
-            return ()
+        found, ref = autoscalers_of(self._kinds, rollout), rollout.spec.workload_ref
         if not isinstance(found, tuple):
             return found
-        ref = rollout.spec.workload_ref
-        views = (msgspec.json.decode(raw.raw, type=Autoscaler) for raw in found)
-        return tuple(view for view in views if view.sizes(ref.group, ref.kind, ref.name))
+        return tuple(view for view in found if view.sizes(ref.group, ref.kind, ref.name))
 
     def _originals_canaries(self, rollout: Rollout) -> tuple[WorkloadSeen, ...]:
         """Extra Deployments beside the workload that are not ours yet."""
@@ -304,14 +299,8 @@ class World:
 
     def _detached_autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...]:
         """Autoscalers whose target the original renamed; they are watched for blue-green only."""
-        ref = rollout.spec.workload_ref
-        if rollout.spec.strategy.blue_green is None:
-            return ()
-        found = self._kinds.every(AUTOSCALER, rollout.metadata.namespace)
-        views = (
-            msgspec.json.decode(raw.raw, type=Autoscaler)
-            for raw in (found if isinstance(found, tuple) else ())
-        )
+        found, ref = autoscalers_of(self._kinds, rollout), rollout.spec.workload_ref
+        views = found if isinstance(found, tuple) else ()
         return tuple(view for view in views if detached_from(view, ref.group, ref.kind, ref.name))
 
     def _readable_set(self, named: Kind, raw: RawObject) -> WorkloadSeen | WorkloadUnreadable:
@@ -401,7 +390,7 @@ class World:
         return tuple(
             RouteSeen(
                 reference,
-                self._route(owner, reference, raw_companions.get(place_of(reference), ()))
+                self._route(owner, uid, reference, raw_companions.get(place_of(reference), ()))
                 if self._may_be_watched(reference, leads)
                 else self._not_watched(reference, reference.name_in(owner.namespace)),
                 granted(reference, references, self._headers),
@@ -429,7 +418,7 @@ class World:
         return found
 
     def _route(
-        self, rollout: Key, reference: Reference, raw_companions: tuple[RawObject, ...]
+        self, rollout: Key, uid: str, reference: Reference, raw_companions: tuple[RawObject, ...]
     ) -> RouteState:
         kind = (reference.api_version, reference.kind)
         resource = self._kinds.resource(kind)
@@ -438,7 +427,9 @@ class World:
             refused = cluster_scoped_kind(reference, reference.name_in(rollout.namespace))
             return RouteUnreadable(refused.reason, refused.message)
         namespace = "" if cluster_scoped else rollout.namespace
-        found = self._kinds.find(kind, Key(namespace, reference.name))
+        made = self._kinds.made_for(kind, rollout.namespace, uid)
+        key = Key(namespace, reference.name)
+        found = self._kinds.find(kind, key) if isinstance(made, tuple) else made
         match found:
             case None:
                 raws = tuple(bytes(item.raw) for item in raw_companions)

@@ -12,13 +12,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from controller.errors import AlreadyExists, Conflict, LostLease, MoonshiftError
 from controller.runtime.clock import Clock
 from controller.runtime.fence import Fence
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -116,14 +118,16 @@ class Leader:
         self._seen_at = 0.0
         self._told_holder = ""
         self._held: LeaseRecord | None = None
+        self._may_hold = False  # it was asked for, and no answer says that it is another's
         self.is_leader = False
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, run `lead` while it is held; `LostLease` if it cannot be kept.
 
-        When cancelled, `lead` is cancelled and awaited first, then the lease is released.
+        When cancelled, `lead` is cancelled and awaited first, then the lease is released; also a lease for which a
+        request is under way.
         """
-        renewed = await self._acquire()
+        renewed = await self._acquire_or_give_back()
         self._report(leads=True)
         leading = asyncio.ensure_future(lead())
         renewing = asyncio.create_task(self._keep(renewed), name="lease")
@@ -137,13 +141,28 @@ class Leader:
             lost = renewing.done() and not renewing.cancelled() and renewing.exception() is not None
             if lost:
                 self._fence.close()
-            # the lease is still renewed while work in progress ends
-            await cancelled(leading)
+            # the lease is still renewed while work in progress ends; without the lease the process has to end
+            await cancelled(leading, within=self._timing.duration if lost else None)
             await cancelled(renewing)
             self._fence.close()
             self._report(leads=False)
             if not lost and not self._shared:
                 await self._release()
+
+    async def _acquire_or_give_back(self) -> float:
+        """`_acquire`; if it is cancelled, the request under way is answered first, and the lease is given back."""
+        acquiring = asyncio.ensure_future(self._acquire())
+        try:
+            return await asyncio.shield(acquiring)
+        except asyncio.CancelledError:
+            if self._may_hold:
+                # Given up now, it could be carried out after our look at the lease.
+                await asyncio.wait((acquiring,), timeout=self._timing.retry_period)
+            await cancelled(acquiring)
+            self._fence.close()
+            if self._may_hold and not self._shared:
+                await self._release()
+            raise
 
     async def _acquire(self) -> float:
         """Become the holder; returns the monotonic instant from which the lease counts."""
@@ -163,6 +182,7 @@ class Leader:
 
     async def _try_once(self) -> bool:
         seen = await self._store.read()
+        self._may_hold = seen is not None and seen.holder == self._identity
         now = self._clock.now()
         mine = LeaseRecord(
             holder=self._identity,
@@ -171,20 +191,23 @@ class Leader:
             renewed_at=now,
         )
         try:
-            if seen is None:
-                self._held = await self._store.create(mine)
-                return True
-            if not self._free(seen):
+            if seen is not None and not self._free(seen):
                 self._log_holder(seen)
                 await self._ask(seen)
                 return False
-            transitions = seen.transitions + (seen.holder != self._identity)
-            self._held = await self._store.update(
-                msgspec.structs.replace(mine, transitions=transitions, version=seen.version)
-            )
+            self._may_hold = True
+            self._held = await self._take(mine, seen)
         except (Conflict, AlreadyExists):
             return False  # another candidate was faster
         return True
+
+    async def _take(self, mine: LeaseRecord, seen: LeaseRecord | None) -> LeaseRecord:
+        if seen is None:
+            return await self._store.create(mine)
+        transitions = seen.transitions + (seen.holder != self._identity)
+        return await self._store.update(
+            msgspec.structs.replace(mine, transitions=transitions, version=seen.version)
+        )
 
     def _log_holder(self, seen: LeaseRecord) -> None:
         """Log the holder, for people who look for the leader in the logs of a waiting replica."""
@@ -248,18 +271,29 @@ class Leader:
         """Let the next leader start at once instead of after the lease's duration."""
         try:
             async with asyncio.timeout(self._timing.retry_period):
-                # read first: a renewal that was under way when we were stopped may have been written
-                seen = await self._store.read()
-                if seen is None or seen.holder != self._identity:
-                    return
-                await self._store.update(
-                    msgspec.structs.replace(
-                        seen, holder="", duration=1.0, renewed_at=self._clock.now(), wanted_by=""
-                    )
-                )
-            _log.info("gave the lease back", extra={"identity": self._identity})
+                while not await self._given_back():
+                    pass
         except (MoonshiftError, TimeoutError) as failure:
             _log.warning("lease not given back", extra={"error": repr(failure)})
+
+    async def _given_back(self) -> bool:
+        """Give the lease back; False if it was written in between and has to be read again.
+
+        It is read first: a write that was under way when we were stopped may have been carried out.
+        """
+        seen = await self._store.read()
+        if seen is None or seen.holder != self._identity:
+            return True
+        try:
+            await self._store.update(
+                msgspec.structs.replace(
+                    seen, holder="", duration=1.0, renewed_at=self._clock.now(), wanted_by=""
+                )
+            )
+        except Conflict:
+            return False
+        _log.info("gave the lease back", extra={"identity": self._identity})
+        return True
 
     def _pause(self) -> float:
         return self._timing.retry_period * self._random.uniform(0.8, 1.2)
@@ -270,7 +304,7 @@ class Leader:
             self._metrics.leading(self._name, leads)
 
 
-async def cancelled(task: asyncio.Future[None]) -> None:
-    """Cancel and see it end; its result is known or does not matter any more."""
+async def cancelled(task: asyncio.Future[T], *, within: float | None = None) -> None:
+    """Cancel and see it end, for so many seconds at most; its result is known or does not matter any more."""
     task.cancel()
-    await asyncio.wait((task,))
+    await asyncio.wait((task,), timeout=within)

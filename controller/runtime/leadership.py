@@ -47,7 +47,10 @@ class Leadership(Protocol):
         ...
 
     async def during(self, namespace: str, duty: Work) -> None:
-        """Within `work`: run `duty` while this process holds the namespace. One process at most does so."""
+        """Within `work`: run `duty` while this process holds the namespace. One process at most does so.
+
+        A duty that ends by itself is done; it is begun again when the process has lost the namespace and got it back.
+        """
         ...
 
 

@@ -113,6 +113,7 @@ class Shards:
                 await asyncio.wait((doing, ending), return_when=asyncio.FIRST_COMPLETED)
                 if doing.done():
                     doing.result()
+                await ending  # a duty that is done is not begun again while the shard is held
             finally:
                 await cancelled(doing)
                 ending.cancel()
@@ -129,8 +130,9 @@ class Shards:
             for one in done:
                 one.result()
         finally:
-            # passes in flight end while the Leases are still renewed
-            await cancelled(working)
+            # passes in flight end while the Leases are still renewed; without one of them the process has to end
+            lost = any(one.done() for one in holding)
+            await cancelled(working, within=self._timing.duration if lost else None)
             await asyncio.gather(*(cancelled(one) for one in holding))
 
     async def _hold(self, shard: int, delay: float) -> None:

@@ -48,13 +48,12 @@ class Supervisor:
         self._stop = stop
         self._hard_exit = hard_exit
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._failures: list[Exception] = []
+        self._watchdog: threading.Timer | None = None
 
     async def run(self) -> None:
         """Start all, wait, stop all in reverse; raise the group of failures, if any."""
-        failures: list[Exception] = []
         stopped = asyncio.create_task(self._stop.wait(), name="stop")
-        watchdog: threading.Timer | None = None
-        late: list[str] = []
         try:
             for part in self._parts:
                 self._tasks[part.name] = asyncio.create_task(_run(part), name=part.name)
@@ -63,20 +62,18 @@ class Supervisor:
             )
         finally:
             stopped.cancel()
-            failures += [failure for task in self._tasks.values() if (failure := _failed(task))]
-            if any(_is_lost_lease(failure) for failure in failures):
-                watchdog = self._arm()
-            late = await self._stop_all(failures)
-            if watchdog:
-                watchdog.cancel()
-            if late:
+            for task in self._tasks.values():
+                self._note_failure(task)
+            if await self._stop_all():
                 # the owner of the loop would wait for these tasks for ever
                 self._arm()
-        if failures:
-            raise ExceptionGroup("parts failed", failures)
+            elif self._watchdog is not None:
+                self._watchdog.cancel()
+        if self._failures:
+            raise ExceptionGroup("parts failed", self._failures)
 
-    async def _stop_all(self, failures: list[Exception]) -> list[str]:
-        """Cancel the parts from last to first, adding to `failures`; returns those that did not stop."""
+    async def _stop_all(self) -> list[str]:
+        """Cancel the parts from last to first; returns those that did not stop."""
         late: list[str] = []
         for part in reversed(self._parts):
             task = self._tasks.get(part.name)
@@ -84,19 +81,32 @@ class Supervisor:
                 continue
             task.cancel()
             await asyncio.wait((task,), timeout=part.stop_within)
-            if not task.done():
-                _log.error("part does not stop", extra={"part": part.name})
-                late.append(part.name)
-                failures.append(TimeoutError(f"{part.name} did not stop in {part.stop_within:g} s"))
-            elif (failure := _failed(task)) and failure not in failures:
-                failures.append(failure)
+            if task.done():
+                self._note_failure(task)
+                continue
+            _log.error("part does not stop", extra={"part": part.name})
+            late.append(part.name)
+            text = f"{part.name} did not stop in {part.stop_within:g} s"
+            self._failures.append(TimeoutError(text))
         return late
 
-    def _arm(self) -> threading.Timer:
-        watchdog = threading.Timer(HARD_EXIT_AFTER, self._hard_exit, args=(HARD_EXIT_CODE,))
-        watchdog.daemon = True
-        watchdog.start()
-        return watchdog
+    def _note_failure(self, task: asyncio.Task[None]) -> None:
+        """A part has failed, if so: at once, or while it was being stopped."""
+        failure = _failed(task)
+        if failure is None or failure in self._failures:
+            return
+        self._failures.append(failure)
+        if _is_lost_lease(failure):
+            self._arm()
+
+    def _arm(self) -> None:
+        """End the process from a thread soon, whatever the event loop does."""
+        if self._watchdog is None:
+            self._watchdog = threading.Timer(
+                HARD_EXIT_AFTER, self._hard_exit, args=(HARD_EXIT_CODE,)
+            )
+            self._watchdog.daemon = True
+            self._watchdog.start()
 
 
 async def _run(part: Part) -> None:

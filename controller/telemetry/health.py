@@ -2,7 +2,9 @@
 
 Invariants: `/healthz` answers as long as the event loop runs, because a restart helps only against a loop that does not
 run; `/readyz` says whether to send traffic: a set of named checks that only read a flag and never wait, and the answer
-names the failed ones. A page of metrics is rendered in a thread, so that a scrape never delays a reconcile.
+names the failed ones. A page of metrics is rendered in a thread, so that a scrape never delays a reconcile. Every pod
+of the cluster can connect, so the number of connections is bounded, and the oldest makes room: a kubelet that asks at
+once is answered while others hold theirs.
 """
 
 import asyncio
@@ -42,6 +44,9 @@ class MetricsPage(Protocol):
 
 
 METRICS = "/metrics"
+CONNECTIONS = 64
+"""Connections of one port; one that says nothing costs memory, and nothing else would ever end it."""
+HANDSHAKE_SECONDS = 5.0
 COMPRESSED_IN_A_THREAD = 16 * 1024
 """Bytes of a page from which on it is compressed in a thread."""
 
@@ -153,12 +158,49 @@ async def listen(
     host, port = address
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port, ssl_context=tls).start()
+        await _Site(runner, host, port, tls).start()
     except OSError as failure:
         raise BadConfiguration(f"cannot listen on {host or ''}:{port}: {failure}") from failure
     bound = runner.addresses[0]
     _log.debug("listening", extra={"address": str(bound)})
     return int(bound[1])
+
+
+class _Site(web.BaseSite):
+    """A port with a bounded number of connections."""
+
+    def __init__(
+        self, runner: web.AppRunner, host: str | None, port: int, tls: ssl.SSLContext | None
+    ) -> None:
+        super().__init__(runner, ssl_context=tls)
+        self._address = (host, port)
+
+    @property
+    def name(self) -> str:
+        """As people write it."""
+        return "{}:{}".format(*self._address)
+
+    async def start(self) -> None:
+        """Listen."""
+        await super().start()
+        server = self._runner.server
+        assert server is not None
+
+        def make() -> asyncio.Protocol:
+            open_now = server.connections
+            for oldest in open_now[: max(0, len(open_now) + 1 - CONNECTIONS)]:
+                oldest.force_close()
+            made: asyncio.Protocol = server()
+            return made
+
+        host, port = self._address
+        self._server = await asyncio.get_running_loop().create_server(
+            make,
+            host,
+            port,
+            ssl=self._ssl_context,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS if self._ssl_context is not None else None,
+        )
 
 
 def _answer(checks: dict[str, Check], notes: dict[str, Check] | None = None) -> web.Response:

@@ -18,6 +18,7 @@ from typing import cast
 
 import msgspec
 
+from controller.runtime.beside import beside
 from controller.webhook.waiting import WaitingRoom
 
 log = logging.getLogger(__name__)
@@ -135,23 +136,25 @@ class Acceptor:
 
     async def receive(self, listening: socket.socket) -> None:
         """Accept for ever."""
-        loop = asyncio.get_running_loop()
-        looking = loop.create_task(self._look())
         try:
-            while True:
-                try:
-                    sock, peer = await loop.sock_accept(listening)
-                except OSError as error:
-                    log.warning("a connection was not accepted: %s", error)
-                    await asyncio.sleep(self.limits.pause_seconds)
-                    continue
-                self._waiting.enter(str(peer[0]), sock, loop.time())
-                self._let_in()
+            async with beside(self._look, "waiting connections"):
+                await self._accept(listening)
         finally:
-            looking.cancel()
             self._waiting.close()
             for handshake in self._handshakes:
                 handshake.cancel()
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                sock, peer = await loop.sock_accept(listening)
+            except OSError as error:
+                log.warning("a connection was not accepted: %s", error)
+                await asyncio.sleep(self.limits.pause_seconds)
+                continue
+            self._waiting.enter(str(peer[0]), sock, loop.time())
+            self._let_in()
 
     async def _look(self) -> None:
         """Accept waiting clients if idle connections can be closed for them, and close connections that have waited
@@ -199,8 +202,10 @@ class Acceptor:
         except OSError as error:
             log.debug("no handshake with %s: %s", connection.address, error)
             self.closed(connection, None)
-        except asyncio.CancelledError:
-            self.closed(connection, None)
+        except BaseException:
+            self.closed(
+                connection, None
+            )  # whatever ended it: a place that nobody has must not stay taken
             raise
 
     def _has_room(self, address: str) -> bool:

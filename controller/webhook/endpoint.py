@@ -12,7 +12,7 @@ in `HEALING_TIME`; in between only our user name is corrected at once.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from aiohttp import web
 from controller.certificates.keeper import CertificateKeeper
 from controller.certificates.publish import CRD
 from controller.errors import Forbidden, MoonshiftError
+from controller.runtime.beside import beside
 from controller.webhook.healing import Budget
 from controller.webhook.server import serving
 from controller.webhook.tls import Loaded, ServingTls
@@ -93,7 +94,7 @@ class Endpoint:
 
     async def run(self) -> None:
         """Serve until cancelled."""
-        async with _in_background(self._work_beside()):
+        async with beside(self._work_beside, "work beside the webhooks"):
             await self._serve()
 
     async def _serve(self) -> None:
@@ -102,7 +103,7 @@ class Endpoint:
         tls = await asyncio.to_thread(ServingTls, self.files, self._client_authority, self._loaded)
         async with (
             serving(self._app, "", self._port, tls.context),
-            _in_background(tls.run()),
+            beside(tls.run, "serving certificate"),
         ):
             self.listening.set()
             pause = AGAIN
@@ -189,14 +190,4 @@ class Endpoint:
 
 async def _idle() -> None:
     """Nothing runs at the same time."""
-
-
-@contextlib.asynccontextmanager
-async def _in_background(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+    await asyncio.Event().wait()

@@ -12,12 +12,14 @@ import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
 from aiohttp import web
 
 from controller.errors import BadConfiguration
+from controller.runtime.beside import beside
 from controller.webhook.admission import Handler
 from controller.webhook.connections import MAX_PENDING_CONNECTIONS, Acceptor, ConnectionLimits
 from controller.webhook.conversion import convert
@@ -235,13 +237,8 @@ async def serving(
         acceptor = Acceptor(runner.server, tls, limits or ConnectionLimits())
         with _listening(host, port) as listening:
             app.get(ACCEPTOR, []).append(acceptor)
-            accepting = asyncio.create_task(acceptor.receive(listening))
-            try:
+            async with beside(partial(acceptor.receive, listening), "accepting connections"):
                 yield listening.getsockname()[1]
-            finally:
-                accepting.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await accepting
     finally:
         await runner.cleanup()
 

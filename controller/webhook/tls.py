@@ -2,17 +2,20 @@
 
 Invariant: new connections get the newest pair that could be loaded; a pair that cannot be loaded (half written, key and
 certificate of different generations, no readable end of validity) leaves the one in use alone. The authorities of
-clients are followed in the same way.
+clients are followed in the same way. Two threads may reload at the same time; they load one after the other.
 """
 
 import asyncio
 import logging
 import ssl
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 from cryptography import x509
+
+from controller.certificates.authority import UNREADABLE
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +41,7 @@ class ServingTls:
         self._client_authority = client_authority
         self._loaded = loaded
         self._seen: tuple[float, ...] = ()
+        self._loading = threading.Lock()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
         if client_authority is not None:
@@ -48,7 +52,7 @@ class ServingTls:
     def _load(self) -> None:
         stamp = self._stamp()
         files = (self._directory / CERTIFICATE, self._directory / KEY)
-        ends = x509.load_pem_x509_certificate(files[0].read_bytes()).not_valid_after_utc
+        ends = _end_of(files[0].read_bytes())
         # A throw-away context first: a failed load must not leave half a pair in the one in use.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
         if self._client_authority is not None:
@@ -75,9 +79,10 @@ class ServingTls:
     def reload(self) -> bool:
         """Load the files again if they changed; return whether a new pair is in use."""
         try:
-            if not self.is_outdated():
-                return False
-            self._load()
+            with self._loading:
+                if not self.is_outdated():
+                    return False
+                self._load()
         except (OSError, ValueError) as error:  # an SSLError is an OSError
             log.warning("serving certificate in %s cannot be loaded: %s", self._directory, error)
             return False
@@ -89,3 +94,11 @@ class ServingTls:
         while True:
             await asyncio.sleep(interval)
             await asyncio.to_thread(self.reload)
+
+
+def _end_of(certificate: bytes) -> datetime:
+    """Until when it holds. Raises ValueError if it cannot be read."""
+    try:
+        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+    except UNREADABLE as failure:
+        raise ValueError(str(failure)) from failure

@@ -207,10 +207,34 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "component/runtime/test_leader.py::test_a_request_that_hangs_does_not_outlast_the_renew_deadline",
         ),
         (
+            "a candidate that is stopped while it takes the Lease keeps it",
+            "            if self._may_hold and not self._shared:\n                await self._release()\n",
+            "",
+            "component/runtime/test_leader.py::test_a_candidate_that_is_stopped_while_it_takes_the_lease_leaves_it_free",
+        ),
+        (
             "a Lease is given back while work is in flight",
-            "            # the lease is still renewed while work in progress ends\n            await cancelled(leading)\n",
+            "            await cancelled(leading, within=self._timing.duration if lost else None)\n",
             "            await self._release()\n            await cancelled(leading)\n",
             "component/runtime/test_leader.py::test_a_graceful_stop_hands_over_within_two_periods_and_never_overlaps",
+        ),
+    ),
+    *named(
+        "controller.kube.dynamic",
+        (
+            "an object that is nested too deeply counts as missing",
+            " not found.problem else _unreadable(kind, found)\n",
+            " not found.problem else None\n",
+            "component/kube/test_dynamic.py::test_an_object_that_is_nested_too_deeply_is_unknown_and_hides_no_other",
+        ),
+    ),
+    *named(
+        "controller.kube.errors",
+        (
+            "a server that asks for a day stops all writes of a day",
+            "    return min(asked, LONGEST_WAIT)\n",
+            "    return asked\n",
+            "unit/kube/test_errors.py::test_a_server_is_left_alone_for_as_long_as_it_asks_but_not_for_a_day",
         ),
     ),
     *named(

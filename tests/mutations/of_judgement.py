@@ -133,6 +133,15 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.trafficrouting.deciding",
+        (
+            "a put-back of a shared route that was refused counts",
+            "        conditions = not_put_back(conditions, before)\n",
+            "        conditions = (*conditions,)\n",
+            "unit/domain/trafficrouting/test_drifting.py::test_a_put_back_that_is_refused_does_not_count_and_says_the_same_all_the_time",
+        ),
+    ),
+    *named(
         "controller.domain.traffic.drift.policy",
         (
             "two writers fight for ever",

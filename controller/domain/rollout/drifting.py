@@ -1,13 +1,16 @@
 """Reacts to foreign changes of a release's routes and reports them in the status (`traffic/drift/policy` decides).
 
-Invariant: no action writes an object whose change is left in place.
+Invariant: no action writes an object whose change is left in place. A put-back that was refused does not count: after
+three of them, it would be a fight of two writers, although nothing was written.
 """
 
 from datetime import datetime
 
+from msgspec import structs
+
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
-from controller.domain.decision import Note, Severity
+from controller.domain.decision import Decision, Note, Severity
 from controller.domain.rollout import routing
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition, with_condition
@@ -15,6 +18,7 @@ from controller.domain.traffic.drift.policy import (
     DRIFTED,
     Drift,
     drift_among,
+    not_put_back,
     replaced_among,
     shown,
 )
@@ -45,3 +49,13 @@ def noted(
     if found is None:
         return status, notes
     return with_condition(status, DRIFTED, found.value, found.reason, found.text, now), notes
+
+
+def without_put_back(decision: Decision, before: RolloutStatus) -> Decision:
+    """The decision when its routes were not written; `before` is the status so far."""
+    notes = tuple(note for note in decision.notes if note.reason != reasons.ROUTE_PUT_BACK)
+    if notes == decision.notes:
+        return decision
+    conditions = not_put_back(decision.status.conditions, before.conditions)
+    status = structs.replace(decision.status, conditions=conditions)
+    return structs.replace(decision, status=status, notes=notes)

@@ -16,6 +16,7 @@ from controller.domain.availability import NotServed, or_correct
 from controller.domain.decision import (
     Action,
     Decision,
+    EnsureRoutes,
     LabelWorkload,
     Note,
     PrepareRollout,
@@ -36,6 +37,7 @@ from controller.domain.rollout import (
 )
 from controller.domain.rollout.beginning import begin, stable_at_admission
 from controller.domain.rollout.claiming import claiming, left_at_rest
+from controller.domain.rollout.drifting import without_put_back
 from controller.domain.rollout.ends import End, abandoned
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.left_behind import without_a_release
@@ -102,11 +104,20 @@ def decide(seen: Observation, now: datetime) -> Decision:
     return _decision(context, Stop(status), (*notes, note))
 
 
-def refused(seen: Observation, decision: Decision, refusal: Refusal, now: datetime) -> Decision:
+def refused(
+    seen: Observation,
+    decision: Decision,
+    refusal: Refusal,
+    now: datetime,
+    undone: tuple[Action, ...] = (),
+) -> Decision:
     """The decision after one of its actions was refused: the refusal is in the status and an Event.
 
-    If the decision has reported the missing object itself, its words stay: they name what helps at that moment.
+    `undone` are the actions that are not carried out because of it, the refused one included. If the decision has
+    reported the missing object itself, its words stay: they name what helps at that moment.
     """
+    if any(isinstance(action, EnsureRoutes) for action in undone):
+        decision = without_put_back(decision, seen.rollout.status)
     refusal = as_it_may_be_solved(refusal, decision.status)
     known = condition(decision.status, "Stalled")
     told = known is not None and (known.status, known.reason) == ("True", refusal.reason)

@@ -17,13 +17,14 @@ from controller.domain import reasons, shared_route_sides
 from controller.domain.conditions import settled_conditions
 from controller.domain.decision import (
     Action,
+    EnsureRoutes,
     Note,
     Refusal,
     SetFinalizers,
     Severity,
     Value,
 )
-from controller.domain.traffic.drift.policy import Drift
+from controller.domain.traffic.drift.policy import Drift, not_put_back
 from controller.domain.trafficrouting.drifting import drift_of, with_drift
 from controller.domain.trafficrouting.moving import Move, move_routes
 from controller.domain.trafficrouting.problems import problem_of
@@ -117,9 +118,16 @@ def _is_ours(finalizer: str) -> bool:
 
 
 def refused_routing(
-    seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, refusal: Refusal, now: datetime
+    seen: TrafficRoutingSeen,
+    decision: TrafficRoutingDecision,
+    refusal: Refusal,
+    now: datetime,
+    undone: tuple[Action, ...] = (),
 ) -> TrafficRoutingDecision:
-    """The decision after the effect refused one of its actions: nobody is admitted by this pass."""
+    """The decision after the effect refused one of its actions: nobody is admitted by this pass.
+
+    `undone` are the actions that are not carried out because of it, the refused one included.
+    """
     known = {member.rollout: member for member in seen.routing.status.members}
     members = tuple(
         structs.replace(member, release_started_at=known[member.rollout].release_started_at)
@@ -128,7 +136,12 @@ def refused_routing(
     )
     status = structs.replace(decision.status, members=members)
     status = with_condition(status, refusal, now)
-    conditions = settled_conditions(seen.routing.status.conditions, status.conditions)
+    before, conditions = seen.routing.status.conditions, status.conditions
+    put_back = any(note.reason == reasons.ROUTE_PUT_BACK for note in decision.notes)
+    if put_back and any(isinstance(action, EnsureRoutes) for action in undone):
+        # Counted as a put-back, it would be a fight of two writers after the third try.
+        conditions = not_put_back(conditions, before)
+    conditions = settled_conditions(before, conditions)
     status = structs.replace(status, message=refusal.message, conditions=conditions)
     notes = notes_of(seen.routing.status, status, refusal)
     return TrafficRoutingDecision(status, decision.actions, notes, refusal)

@@ -26,6 +26,7 @@ from controller.certificates.worker import WORKER_SECRET
 from controller.errors import Forbidden
 from tests.component.certificates.doubles import SERVED, START, US, Configurations, Secrets
 from tests.component.certificates.unfit import renewed
+from tests.component.certificates.versions import of_version
 
 CALLED = "moonshift.ms.svc"
 OURS, THEIRS = "own", "theirs"
@@ -73,6 +74,8 @@ def test_a_chain_may_lead_over_certificates_in_between() -> None:
         ({}, "no tls.crt and no tls.key and no ca.crt"),
         ({**GOOD, "ca.crt": b""}, "no ca.crt (choose an issuer that knows its authority"),
         ({**GOOD, "tls.crt": b"nonsense"}, "cannot be read"),
+        ({**GOOD, "tls.crt": of_version(7, GOOD["tls.crt"])}, "cannot be read"),
+        ({**GOOD, "ca.crt": of_version(7, GOOD["ca.crt"])}, "not the authority that signed"),
         ({**GOOD, "tls.key": secret_of(FIRST)["tls.key"]}, "do not belong together"),
         (secret_of(FIRST, "another.ms.svc"), f"not for {CALLED}"),
         (secret_of(FIRST, "*.svc"), f"not for {CALLED}"),

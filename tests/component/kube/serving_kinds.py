@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
@@ -26,6 +27,11 @@ CRD = f"lanes.{GROUP}"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
+DEEP = "nested too deeply"
+"""In an object: is sent as a value that no decoder reads; a server accepts ten thousand levels."""
+_LEVELS = b"[" * 5000 + b"]" * 5000
+
+
 class Kinds:
     """The kinds and objects that the server serves. A test may change every field at any time."""
 
@@ -34,6 +40,8 @@ class Kinds:
         self.declared = declared
         self.may_list = True
         self.may_read_crds = True
+        self.may_get_crds = True
+        """Lists and watches of CRDs are another right."""
         self.names_kinds_in_lists = True
         """Lists of a CRD's objects have a kind in each item; those of the server's own kinds have none."""
         self.objects: list[dict[str, Any]] = [thing("a", "5")]
@@ -58,13 +66,16 @@ class Kinds:
 
     async def _answer(self, request: Request, reply: Reply) -> None:
         code, body = self._response(request.path)
-        await reply.answer(code, body)
+        text = body if isinstance(body, bytes) else json.dumps(body).encode()
+        await reply.answer(code, text.replace(b'"%s"' % DEEP.encode(), _LEVELS))
 
     def _response(self, path: str) -> tuple[int, object]:
         if path == CRDS:
             if not self.may_read_crds:
                 return 403, status(403, "Forbidden", "crds is forbidden")
             return 200, {"metadata": {"resourceVersion": "9"}, "items": self._crds()}
+        if path == f"{CRDS}/{CRD}" and not self.may_get_crds:
+            return 403, status(403, "Forbidden", "crds is forbidden: you cannot get them")
         if path == f"{CRDS}/{CRD}":
             return 200, {"metadata": {"name": CRD}, "spec": {"names": {"kind": "Lane"}}}
         if path == f"/apis/{GROUP}" and self.versions:

@@ -1,17 +1,21 @@
 """Kinds appear, disappear, change their version or may not be read. An unknown state never counts as an empty list."""
 
+import asyncio
+from random import Random
+
 import msgspec
 import pytest
 
 from controller.api import names
 from controller.api.meta import Key
 from controller.domain.availability import Failing, Forbidden, Loading, NotServed, Synced
+from controller.kube.crds import CustomResources
 from controller.kube.dynamic import BOUNDS, DynamicKinds
 from controller.kube.kind_watch import LATEST, RawObject
 from controller.kube.reflector import PROBE, STALE
-from tests.component.kube.faulty_server import answering, status, thing
+from tests.component.kube.faulty_server import answering, connected, status, thing
 from tests.component.kube.reflecting import settled
-from tests.component.kube.serving_kinds import CRD, CRDS, GROUP, LANE, Kinds, watching
+from tests.component.kube.serving_kinds import CRD, CRDS, DEEP, GROUP, LANE, Kinds, watching
 from tests.component.runtime.virtual_time import virtual_time
 
 WEB = Key("shop", "web")
@@ -161,6 +165,66 @@ async def test_a_crd_that_serves_no_version_for_a_while_is_failing_and_not_gone(
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
         assert notified.owners[-1] == WEB
+
+
+@virtual_time
+async def test_a_crd_that_may_be_read_from_now_on_is_known_to_declare_its_kind() -> None:
+    served = Kinds(declared=True)
+    served.may_get_crds = False
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [LANE])
+        await settled(10)
+        assert isinstance(kinds.find(LANE, OBJECT), NotServed)
+        served.may_get_crds = True
+        await settled(2 * LATEST)
+        found = kinds.find(LANE, OBJECT)
+        assert isinstance(found, Failing)
+        assert f"CRD {CRD} declares it" in found.message
+
+
+@virtual_time
+async def test_a_watch_of_crds_that_fails_is_not_missed() -> None:
+    served = Kinds("v1")
+
+    def broken(group: str) -> None:
+        raise ZeroDivisionError(group)
+
+    async with served.server.running(), connected(served.server) as client:
+        crds = CustomResources(client, broken, Random(1))
+        crds.ask()
+        with pytest.raises(ExceptionGroup) as caught:
+            await asyncio.wait_for(crds.run(), 60)
+        assert caught.value.subgroup(ZeroDivisionError)
+        assert not crds.watching
+
+
+@virtual_time
+async def test_an_object_that_is_nested_too_deeply_is_unknown_and_hides_no_other() -> None:
+    served = Kinds("v1")
+    served.objects.append(thing("deep", "6") | {"spec": DEEP})
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [LANE])
+        await settled(1)
+        assert isinstance(kinds.availability(LANE), Synced)
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+        found = kinds.find(LANE, Key("shop", "deep"))
+        assert found == Failing("Lane shop/deep cannot be read: it is nested too deeply")
+        assert kinds.every(LANE, "shop") == found, "it may be the one that matters"
+        assert kinds.every(LANE, "elsewhere") == ()
+        assert kinds.made_for(LANE, "shop", "uid-of-web") == (), "it was not made for web"
+
+
+@virtual_time
+async def test_a_companion_that_is_nested_too_deeply_is_not_missing() -> None:
+    served = Kinds("v1")
+    made = thing("deep", "6") | {"spec": DEEP}
+    made["metadata"]["labels"] = {names.ROLLOUT_UID: "uid-of-web"}
+    served.objects.append(made)
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [LANE])
+        await settled(1)
+        assert isinstance(kinds.made_for(LANE, "shop", "uid-of-web"), Failing)
+        assert kinds.made_for(LANE, "shop", "uid-of-api") == ()
 
 
 @virtual_time

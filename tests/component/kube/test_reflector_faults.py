@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from controller.api.meta import Key
-from controller.kube.reflector import EVENTS_BETWEEN_YIELDS, Reflector
+from controller.domain.availability import Synced
+from controller.kube.reflector import EVENTS_BETWEEN_YIELDS, STALE, Reflector
 from controller.kube.store import Store
 from tests.component.kube.faulty_server import (
     FaultyServer,
     Reply,
+    Request,
     answering,
     bookmark,
     error_event,
@@ -33,7 +35,7 @@ from tests.component.kube.reflecting import (
     reflecting,
     settled,
 )
-from tests.component.runtime.virtual_time import virtual_time
+from tests.component.runtime.virtual_time import now, virtual_time
 
 
 @virtual_time
@@ -78,6 +80,31 @@ async def test_an_expired_page_starts_the_list_again() -> None:
     async with reflecting(server) as scene:
         await scene.reflector.synced.wait()
         assert names(scene.store.values()) == ["b"]
+
+
+@virtual_time
+async def test_somebody_is_told_when_a_store_is_relied_on_no_longer_and_when_it_is_again() -> None:
+    healed = asyncio.Event()
+
+    async def watch(request: Request, reply: Reply) -> None:
+        await (silent() if healed.is_set() else answering(500, status(500)))(request, reply)
+
+    told: list[tuple[float, bool]] = []
+    server = FaultyServer(lists=[listing("10", thing("a", "5"))], watches=[watch])
+
+    def note() -> None:
+        told.append((round(now()), isinstance(scene.reflector.availability, Synced)))
+
+    async with reflecting(server, notify=note) as scene:
+        await settled(25)
+        assert told == [(0, True)], "an interruption is no news"
+        await settled(95)
+        assert told == [(0, True), (STALE, False)]
+        healed.set()
+        await settled(40)
+        assert [synced for _, synced in told] == [True, False, True]
+        await settled(120)
+        assert len(told) == 3
 
 
 @virtual_time

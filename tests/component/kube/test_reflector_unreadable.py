@@ -106,19 +106,38 @@ def too_deep(version: str) -> bytes:
     return json.dumps(whole).encode().replace(b'"DEEP"', b"[" * 5000 + b"]" * 5000)
 
 
+def page(continued: str, *items: bytes) -> bytes:
+    """A page of a list; `continued` leads to the next one."""
+    head = b'{"metadata": {"resourceVersion": "10", "continue": "%s"}' % continued.encode()
+    return head + b', "items": [%s]}' % b", ".join(items)
+
+
 @virtual_time
-async def test_an_object_that_is_nested_too_deeply_does_not_end_the_reflector() -> None:
-    deep = b'{"metadata": {"resourceVersion": "10"}, "items": [%s]}' % too_deep("5")
+async def test_an_object_that_is_nested_too_deeply_in_a_list_hides_no_other() -> None:
+    first = page("more", json.dumps(thing("b", "6", size=6)).encode(), too_deep("5"))
+    rest = page("", json.dumps(thing("c", "7", size=7)).encode())
+    server = FaultyServer(lists=[answering(200, first), answering(200, rest)], watches=[silent()])
+    async with reflecting(server) as scene:
+        await settled(30)
+        assert scene.metrics.lists == ["start"]
+        assert (scene.size("b"), scene.size("c")) == (6, 7)
+        assert scene.reflector.undecodable == {Key("shop", "a"): "it is nested too deeply"}
+        assert scene.reflector.healthy
+
+
+@virtual_time
+async def test_an_object_that_becomes_nested_too_deeply_does_not_interrupt_the_watch() -> None:
+    """No list would show it otherwise: somebody could make the process list the kind again and again."""
+    deep = (b'{"type": "MODIFIED", "object": %s}\n' % too_deep(str(v)) for v in range(11, 14))
     server = FaultyServer(
-        lists=[answering(200, deep), listing("12", thing("b", "6"))],
-        watches=[silent(b'{"type": "ADDED", "object": %s}\n' % too_deep("13")), silent()],
+        lists=[listing("10", thing("a", "5", size=3))],
+        watches=[silent(*deep, event("ADDED", thing("b", "14", size=8)))],
     )
     async with reflecting(server) as scene:
-        await settled(0.1)
-        assert "nested too deeply" in (scene.reflector.problem or "")
-        await settled(30)
-        assert scene.metrics.lists == ["start", "start", "undecodable"]
-        assert names(scene.store.values()) == ["b"]
+        await settled(5)
+        assert scene.metrics.lists == ["start"]
+        assert (scene.size("a"), scene.size("b")) == (3, 8)
+        assert scene.reflector.undecodable.keys() == {Key("shop", "a")}
         assert scene.reflector.healthy
 
 

@@ -121,6 +121,15 @@ async def test_a_reply_in_single_bytes_is_a_reply() -> None:
     assert (outcome.code, outcome.result) == (Code.OK, b"{}")
 
 
+async def test_figures_that_no_child_can_reach_are_cut() -> None:
+    """Added to the sums of the metrics, they would make them useless for ever."""
+    reply = wire.pack_reply(Reply(0, 0, (1 << 64) - 1, (1 << 64) - 1, b"{}", b"", b"", b"", b""))
+    outcome = await _converse_with(_saying(reply))
+    assert outcome.code is Code.OK
+    assert outcome.cpu_ms <= 2 * LIMITS.wall_ms
+    assert outcome.memory <= 2 * LIMITS.memory_bytes
+
+
 async def test_an_unknown_code_is_nobodys_outcome() -> None:
     reply = wire.pack_reply(Reply(99, 0, 0, 0, b"", b"", b"", b"", b""))
     with pytest.raises(BrokenChild, match="unknown code"):

@@ -119,6 +119,25 @@ async def test_a_zygote_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) 
         await pool.close()
 
 
+async def test_a_worker_whose_zygote_nobody_would_replace_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def broken(**_: object) -> Zygote:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Zygote, "start", broken)
+    pool = Pool(Settings(listen="", concurrency=1), Metrics())
+    stopping = asyncio.create_task(asyncio.sleep(60, "SIGTERM"))
+    try:
+        async with asyncio.timeout(15):
+            await pool.start()
+            with pytest.raises(ZeroDivisionError):
+                await pool.until(stopping)
+    finally:
+        stopping.cancel()
+        await pool.close()
+
+
 @pytest.mark.parametrize("hungry", [True, False], ids=["a-loop", "a-short-script"])
 async def test_only_a_call_that_uses_much_cpu_yields_to_others(hungry: bool) -> None:
     metrics = Metrics()

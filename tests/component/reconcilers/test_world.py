@@ -36,7 +36,15 @@ from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import PODS, Resource
 from controller.reconcilers.caches import Caches
 from controller.reconcilers.world import World
-from tests.unit.builders import KEY, make_rollout, make_routing, make_step, make_strategy, with_spec
+from tests.unit.builders import (
+    KEY,
+    NAMESPACE,
+    make_rollout,
+    make_routing,
+    make_step,
+    make_strategy,
+    with_spec,
+)
 
 LANE, BARE = ("gates.example.com/v1", "Lane"), ("gates.example.com/v1", "Bare")
 SECRET, POD = ("v1", "Secret"), ("v1", "Pod")
@@ -51,6 +59,7 @@ class Kinds:
         self.held: dict[Key, frozenset[Kind]] = {}
         self.stands: dict[Kind, Availability] = {}
         self.objects: dict[Kind, RawObject] = {}
+        self.companions: dict[Kind, tuple[RawObject, ...] | Unavailable] = {}
 
     def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
         self.held[owner] = frozenset(kinds)
@@ -70,12 +79,13 @@ class Kinds:
         return self.unknown(kind) or self.objects.get(kind)
 
     def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
-        return self.unknown(kind) or ()
+        found = self.objects.get(kind)
+        return self.unknown(kind) or (() if found is None else (found,))
 
     def made_for(
         self, kind: Kind, namespace: str, rollout_uid: str
     ) -> tuple[RawObject, ...] | Unavailable:
-        return self.unknown(kind) or ()
+        return self.unknown(kind) or self.companions.get(kind, ())
 
 
 class Sources:
@@ -165,6 +175,15 @@ def test_a_route_whose_kind_cannot_be_read_says_why_as_a_type(why: Unavailable) 
     assert why.message in route.state.message
 
 
+def test_a_route_with_a_companion_that_cannot_be_read_is_not_one_without_companions() -> None:
+    scene = Scene(led_by(LANE))
+    scene.kinds.companions[LANE] = why = Failing("Lane shop/web-canary cannot be read")
+    (route,) = scene.seen.routes
+    assert isinstance(route.state, RouteUnreadable)
+    assert (route.state.why, route.state.reason) == (why, "Unreadable")
+    assert "Lane shop/web-canary cannot be read" in route.state.message
+
+
 def blue_green() -> Rollout:
     plan = BlueGreenStrategy(steps=(make_step("100%", "0%"),))
     return with_spec(make_rollout(), strategy=Strategy(blue_green=plan))
@@ -178,6 +197,18 @@ def test_unreadable_autoscalers_do_not_count_as_absent() -> None:
         scene.kinds.stands[AUTOSCALER] = stands
         known.append(scene.seen.autoscalers)
     assert known == [(), FORBIDDEN, ()]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"spec": {"scaleTargetRef": 5}}', '{"spec": ' + "[" * 3000], ids=["strange", "deep"]
+)
+def test_an_autoscaler_that_cannot_be_read_may_be_the_workloads(text: str) -> None:
+    scene = Scene(blue_green())
+    meta = ObjectMeta(name="odd", namespace=NAMESPACE)
+    scene.kinds.objects[AUTOSCALER] = RawObject(meta, msgspec.Raw(text))
+    known = scene.seen.autoscalers
+    assert isinstance(known, Failing)
+    assert f"HorizontalPodAutoscaler {NAMESPACE}/odd cannot be read" in known.message
 
 
 def test_a_kind_that_is_still_being_listed_postpones_the_pass() -> None:

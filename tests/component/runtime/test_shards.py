@@ -1,6 +1,7 @@
 """Several processes divide the shards: each shard has one writer at most, also while the number of shards changes."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from random import Random
 
@@ -261,3 +262,42 @@ async def test_a_shard_is_handed_over_after_its_passes_have_ended() -> None:
         await serving
     assert over == [True]
     assert not shards.holds(NAMESPACES[0])
+
+
+@virtual_time
+async def test_a_duty_that_is_done_is_begun_again_only_when_its_shard_has_come_back() -> None:
+    alone = Process(Leases(), "a", 1)
+    begun: list[float] = []
+
+    async def duty() -> None:
+        begun.append(now())
+        if len(begun) > 9:
+            await asyncio.Event().wait()  # a loop without a pause would never end
+
+    doing = asyncio.create_task(alone.shards.during(NAMESPACES[0], duty))
+    await asyncio.sleep(60)
+    assert len(begun) == 1
+    alone.shards._asked[0].set()
+    await asyncio.sleep(60)
+    assert len(begun) == 2
+    doing.cancel()
+    await alone.stop()
+
+
+@virtual_time
+async def test_a_lost_shard_is_reported_although_the_work_does_not_end() -> None:
+    leases, over = Leases(), asyncio.Event()
+
+    async def stubborn() -> None:
+        while not over.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await over.wait()
+
+    shards = Shards(leases.shards[:1], leases.common, "a", name="lease", clock=VirtualClock())
+    holding = asyncio.create_task(shards.run(stubborn))
+    await asyncio.sleep(30)
+    leases.shards[0].steal("thief")
+    done, _ = await asyncio.wait((holding,), timeout=60)
+    over.set()
+    assert done
+    assert isinstance(holding.exception(), LostLease)

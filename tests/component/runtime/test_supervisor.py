@@ -123,6 +123,33 @@ async def test_a_lost_lease_ends_the_process_even_if_a_part_hangs(
     assert exits == [HARD_EXIT_CODE]
 
 
+async def test_a_lease_that_is_lost_during_the_stop_ends_the_process_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("controller.runtime.supervisor.HARD_EXIT_AFTER", 0.05)
+    exited = threading.Event()
+
+    async def leading() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise LostLease("not renewed")
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(await asyncio.to_thread(exited.wait, 5))
+
+    ended: list[bool] = []
+    stop = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.01, stop.set)
+    parts = [Part("stubborn", stubborn), Part("leader", leading)]
+    with pytest.raises(ExceptionGroup):
+        await Supervisor(parts, stop, hard_exit=lambda _: exited.set()).run()
+    assert ended == [True]
+
+
 async def test_a_part_that_does_not_stop_is_named_and_the_process_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

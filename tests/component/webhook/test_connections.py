@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from aiohttp import web
 from controller.certificates.authority import issue, new_authority
 from controller.certificates.directory import write_files
 from controller.errors import BadConfiguration
-from controller.webhook.connections import ConnectionLimits
+from controller.webhook.connections import Acceptor, ConnectionLimits
 from controller.webhook.review import AdmissionRequest, Answer
 from controller.webhook.server import ACCEPTOR, serving, webhook_app
 from controller.webhook.tls import ServingTls
@@ -180,9 +181,87 @@ async def test_a_client_that_waits_too_long_is_closed_and_those_with_a_place_are
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
 
 
+async def called(port: int) -> None:
+    """Connect, and wait for longer than a test may take."""
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port))):
+        await asyncio.wait_for(asyncio.Event().wait(), 15)
+
+
+async def test_a_server_that_accepts_no_more_connections_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(acceptor: Acceptor) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Acceptor, "_let_in", broken)
+    app = webhook_app({}, NoMetrics())
+    with pytest.raises(ExceptionGroup) as caught:
+        async with serving(app, "127.0.0.1", 0, None) as port:
+            await called(port)
+    assert caught.value.subgroup(ZeroDivisionError)
+
+
+async def test_a_handshake_that_fails_in_an_unknown_way_gives_its_place_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed = asyncio.Event()
+
+    async def broken(_: object, sock: socket.socket, **__: object) -> None:
+        sock.close()
+        failed.set()
+        raise ZeroDivisionError
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "connect_accepted_socket", broken)
+    loop.set_exception_handler(lambda *_: None)
+    async with listening(Slow(), None) as (port, app):
+        with contextlib.closing(socket.create_connection(("127.0.0.1", port))):
+            await failed.wait()
+            await asyncio.sleep(0)
+        assert app[ACCEPTOR][0].places == {}
+
+
 async def test_a_port_that_is_taken_is_named_with_its_flag() -> None:
     app = webhook_app({}, NoMetrics())
     async with listening(Slow(), None) as (port, _):
         with pytest.raises(BadConfiguration, match=f"--webhook-port={port}: cannot listen"):
             async with serving(app, "127.0.0.1", port, None):
                 pass
+
+
+READY = b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def answered_with_half_a_head_behind(
+    port: int,
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A client whose first request is answered, and whose second one has begun with it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(READY + READY[:9])
+    assert b"200 OK" in await reader.readuntil(b"\r\n\r\nok")
+    return reader, writer
+
+
+async def test_a_second_head_that_does_not_go_on_is_an_idle_connection_and_makes_room() -> None:
+    """Its clock cannot start while the first request is answered: its bytes may be those of a body."""
+    limits = ConnectionLimits(most=1, idle_seconds=0.0, head_seconds=60.0)
+    async with listening(Slow(), None, limits) as (port, _):
+        reader, writer = await answered_with_half_a_head_behind(port)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}/readyz") as answer,
+        ):
+            assert answer.status == 200
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_the_next_byte_of_a_second_head_starts_its_clock() -> None:
+    limits = ConnectionLimits(head_seconds=0.1)
+    async with listening(Slow(), None, limits) as (port, _):
+        reader, writer = await answered_with_half_a_head_behind(port)
+        writer.write(READY[9:10])
+        with contextlib.suppress(ConnectionError):
+            assert await asyncio.wait_for(reader.read(), 15) == b""
+        writer.close()

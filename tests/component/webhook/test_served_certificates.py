@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import threading
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from controller.certificates.directory import write_files
 from controller.webhook.admission import Admission
 from controller.webhook.server import serving, webhook_app
 from controller.webhook.tls import ServingTls
+from tests.component.certificates.versions import of_version
 from tests.component.webhook.asking import (
     DEPLOYMENTS,
     REAL_NOW,
@@ -87,6 +89,38 @@ async def test_a_broken_pair_leaves_the_one_in_use_alone(tmp_path: Path) -> None
         (tmp_path / "tls.key").unlink()
         assert tls.reload() is False
         assert await get(port, authority) == 200
+
+
+async def test_a_certificate_of_an_unknown_version_leaves_the_one_in_use_alone(
+    tmp_path: Path,
+) -> None:
+    authority = new_authority(REAL_NOW)
+    pair = issue(authority, ["127.0.0.1"], REAL_NOW)
+    keep(tmp_path, pair)
+    tls = ServingTls(tmp_path)
+    async with serving(webhook_app({}, NoMetrics()), "127.0.0.1", 0, tls.context) as port:
+        write_files(tmp_path, {"tls.crt": of_version(7, pair.certificate)})
+        assert tls.reload() is False
+        assert await get(port, authority) == 200
+
+
+async def test_two_threads_load_a_new_pair_one_after_the_other(tmp_path: Path) -> None:
+    authority = new_authority(REAL_NOW)
+    inside, most = [0], [0]
+
+    def loaded(ends: datetime) -> None:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        second.wait(0.2)
+        inside[0] -= 1
+
+    second = threading.Event()
+    keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW))
+    tls = ServingTls(tmp_path, loaded=loaded)
+    keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW + timedelta(days=1)))
+    done = await asyncio.gather(*(asyncio.to_thread(tls.reload) for _ in range(2)))
+    assert sorted(done) == [False, True], "the second one finds nothing new"
+    assert most == [1]
 
 
 async def test_new_files_are_looked_for_from_time_to_time(

@@ -4,11 +4,16 @@ import hashlib
 import io
 import logging
 import signal
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
+import grpc
+import grpc.aio
 import pytest
 
-from luaworker import httpd, logs, packaged, wire
+from luaworker import httpd, logs, packaged, service, wire
+from luaworker.__main__ import main
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild
 from luaworker.fingerprint import fingerprint
@@ -18,6 +23,7 @@ from luaworker.outcome import of_exit, of_reply
 from luaworker.sandbox import CompiledFiles
 from luaworker.settings import MEGABYTE, Settings
 from luaworker.wire import Call, Exit, Garbled, Limits, Module, Reply, Task
+from protos.luaworker.v1 import luaworker_pb2 as pb
 
 LIMITS = Limits(100, 200, 8 * MEGABYTE, 1000)
 
@@ -87,7 +93,7 @@ def test_a_reply_that_announces_too_much_is_not_read() -> None:
 
 
 def test_text_of_a_reply_is_mended_and_results_of_failures_dropped() -> None:
-    outcome = of_reply(Reply(2, 1, 1500, 9, b"{}", b"\xffoops", b"", b"", b"a\0b"))
+    outcome = of_reply(Reply(2, 1, 1500, 9, b"{}", b"\xffoops", b"", b"", b"a\0b"), LIMITS)
     assert (outcome.code, outcome.result) == (Code.RUNTIME_ERROR, b"")
     assert (outcome.message, outcome.log, outcome.cpu_ms) == ("\ufffdoops", ("a", "b"), 1.5)
 
@@ -220,3 +226,46 @@ def test_a_log_line_is_json_with_its_extras() -> None:
     line = logs.JsonFormatter().format(record)
     assert line.startswith('{"ts": "')
     assert '"msg": "did it", "port": 1}' in line
+
+
+class Countless(Sequence[pb.Module]):
+    """Modules that take long to visit."""
+
+    def __len__(self) -> int:
+        return 4_000_000
+
+    def __getitem__(self, _: object) -> Any:
+        raise AssertionError("one of millions was visited")
+
+
+class Refusing:
+    """A context that keeps the reason of a refusal."""
+
+    def __init__(self) -> None:
+        self.details = ""
+
+    def time_remaining(self) -> None:
+        return None
+
+    def invocation_metadata(self) -> None:
+        return None
+
+    async def abort(self, code: grpc.StatusCode, details: str = "") -> NoReturn:
+        self.details = details
+        raise grpc.aio.AbortError
+
+
+async def test_millions_of_empty_modules_are_refused_unvisited() -> None:
+    context = Refusing()
+    with pytest.raises(grpc.aio.AbortError):
+        await service._check_modules(Countless(), context)
+    assert "4000000 modules with 0 bytes are more than the 32" in context.details
+
+
+@pytest.mark.parametrize("flag", ["--concurrency=-1", "--concurrency=x"])
+def test_a_number_of_scripts_that_would_be_no_limit_is_refused(
+    flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--listen=unix:///nowhere/w", flag])
+    assert "--concurrency" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from controller.errors import BadConfiguration
-from controller.telemetry.health import HealthServer, Rendered, parse_address
+from controller.telemetry.health import CONNECTIONS, HealthServer, Rendered, parse_address
 
 
 class Page:
@@ -86,6 +86,25 @@ async def test_metrics_are_looked_at_on_the_loop_and_rendered_in_a_thread() -> N
     assert page.looked_in == [threading.main_thread()]
     assert page.rendered_in != page.looked_in
     assert len(page.rendered_in) == 1
+
+
+async def test_connections_that_say_nothing_are_few_and_keep_nobody_out() -> None:
+    server = HealthServer("127.0.0.1:0", "0", Page())
+    async with serving(server) as session, contextlib.AsyncExitStack() as stack:
+        port = server.ports["probes"]
+        silent = []
+        for _ in range(300):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(writer.close)
+            silent.append(reader)
+        for _ in range(3):
+            assert (await fetched(session, port, "/healthz"))[0] == 200
+        over = [asyncio.create_task(reader.read()) for reader in silent]
+        await asyncio.wait(over[: 300 - CONNECTIONS], timeout=15)
+        assert sum(task.done() for task in over) >= 300 - CONNECTIONS
+        for task in over:
+            task.cancel()
+        await asyncio.gather(*over, return_exceptions=True)
 
 
 async def test_an_address_in_use_is_a_clear_error() -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from controller.api.meta import Condition
 from controller.api.names import DRIFT
 from controller.domain import reasons
+from controller.domain.conditions import find_condition
 from controller.domain.decision import Refusal, Value
 from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.observation import RoutePresent, RouteSeen
@@ -131,6 +132,15 @@ def shown(drift: Drift, before: Condition | None, now: datetime) -> Shown | None
         text = "the gateway objects have the release's content"
         return Shown("False", reasons.ROUTES_AS_WRITTEN, text)
     return None
+
+
+def not_put_back(
+    conditions: tuple[Condition, ...], before: tuple[Condition, ...]
+) -> tuple[Condition, ...]:
+    """The conditions after a put-back that was not made: the memory of put-backs stays as it was."""
+    others = tuple(each for each in conditions if each.type != DRIFTED)
+    known = find_condition(before, DRIFTED)
+    return others if known is None else (*others, known)
 
 
 def _replacement_in_words(namespace: str, route: RouteSeen) -> str:

@@ -9,10 +9,10 @@ from msgspec import Raw, structs
 from controller.api.meta import Condition
 from controller.api.rollout import Pause, Step, StepState
 from controller.domain import reasons
-from controller.domain.decision import Decision, EnsureRoutes
+from controller.domain.decision import Decision, EnsureRoutes, Refusal
 from controller.domain.fights import RETRY_AFTER_FIGHT
 from controller.domain.observation import Observation, RoutePresent
-from controller.domain.rollout.phases import decide
+from controller.domain.rollout.phases import decide, refused
 from controller.domain.rollout.status import condition
 from controller.domain.traffic.drift.policy import DRIFTED
 from tests.unit.builders import (
@@ -208,6 +208,33 @@ def test_a_replaced_object_is_written_again_and_its_editor_is_named() -> None:
     assert note.reason == reasons.ROUTE_PUT_BACK
     assert "kubectl-replace replaced VirtualService" in note.message
     assert condition_of(decision, DRIFTED)[:2] == ("False", reasons.ROUTE_REPLACED)
+
+
+def test_a_put_back_that_is_refused_does_not_count_and_is_no_event() -> None:
+    world = started()
+    world.people.forbid("EnsureRoutes", Refusal("Forbidden", "may not be written"))
+    world.replace_routes()
+    said = set()
+    for _ in range(40):
+        world.cluster.now += timedelta(seconds=20)
+        world.pass_over(KEY)
+        said.add(reason_of(world, "Stalled"))
+    assert said == {"Forbidden"}
+    assert condition(status_of(world), DRIFTED) is None
+    seen = world.observe(KEY)
+    assert seen is not None
+    decision = decide(seen, world.cluster.now)
+    no = refused(seen, decision, Refusal("Forbidden", "no"), world.cluster.now, decision.actions)
+    assert [note.reason for note in no.notes] == ["Forbidden"]
+
+
+def test_a_refusal_after_a_put_back_leaves_it_in_the_memory() -> None:
+    world = started()
+    seen = replaced(world)
+    decision = decided(world, seen)
+    later = refused(seen, decision, Refusal("Forbidden", "no"), world.cluster.now)
+    assert condition_of(later, DRIFTED)[:2] == ("False", reasons.ROUTE_REPLACED)
+    assert [note.reason for note in later.notes] == [reasons.ROUTE_PUT_BACK, "Forbidden"]
 
 
 HELD, UNCHANGED = "held", "x"

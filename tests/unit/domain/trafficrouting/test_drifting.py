@@ -93,6 +93,36 @@ def test_a_fight_is_over_when_the_object_has_the_releases_content_again() -> Non
     assert found(world, "Stalled").status == "False"
 
 
+def test_a_put_back_that_is_refused_does_not_count_and_says_the_same_all_the_time() -> None:
+    """Counted, it would be a fight of two writers after the third try, and Forbidden again five minutes later."""
+    world = begun()
+    world.cluster.server.forbidden.add(("update", "virtualservices"))
+    world.replace_routes()
+    said = set()
+    for _ in range(40):
+        world.cluster.now += timedelta(seconds=20)
+        react(world)
+        said.add((found(world, "Stalled").status, found(world, "Stalled").reason))
+    assert said == {("True", "Forbidden")}
+    assert find_condition(routing_of(world).status.conditions, DRIFTED) is None
+    world.cluster.server.forbidden.clear()
+    react(world)
+    assert (found(world, DRIFTED).reason, led(world)) == (reasons.ROUTE_REPLACED, ["a"])
+
+
+def test_a_put_back_that_is_refused_after_a_fight_does_not_begin_another() -> None:
+    world = begun()
+    fight(world, 3)
+    world.cluster.server.forbidden.add(("update", "virtualservices"))
+    world.cluster.now += RETRY_AFTER_FIGHT
+    said = set()
+    for _ in range(20):
+        react(world)
+        said.add(found(world, "Stalled").reason)
+        world.cluster.now += timedelta(seconds=20)
+    assert said == {"Forbidden"}
+
+
 def test_a_rollback_does_not_wait_for_the_other_writer() -> None:
     world = begun()
     fight(world, 3)

@@ -1,0 +1,80 @@
+"""A loop beside a block of code: neither goes on without the other."""
+
+import asyncio
+
+import pytest
+
+from controller.errors import BadConfiguration
+from controller.runtime.beside import beside
+
+
+async def _forever() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_a_loop_that_fails_ends_the_block_with_its_failure() -> None:
+    async def broken() -> None:
+        await asyncio.sleep(0)
+        raise ZeroDivisionError
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with beside(broken, "a loop"):
+            await _forever()
+    assert caught.value.subgroup(ZeroDivisionError)
+
+
+async def test_a_loop_that_ends_by_itself_ends_the_block_too() -> None:
+    async def short() -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with beside(short, "a loop"):
+            await _forever()
+    assert "a loop ended by itself" in str(caught.value.exceptions[0])
+
+
+async def test_a_block_that_is_over_at_once_leaves_nothing_behind() -> None:
+    async with beside(_forever, "a loop"):
+        before = len(asyncio.all_tasks())
+    assert (before, len(asyncio.all_tasks())) == (2, 1)
+
+
+async def test_a_failure_of_the_block_keeps_its_type_and_ends_the_loop() -> None:
+    ended = asyncio.Event()
+
+    async def lasting() -> None:
+        try:
+            await _forever()
+        finally:
+            ended.set()
+
+    async def misconfigured() -> None:
+        await asyncio.sleep(0)
+        raise BadConfiguration("no such port")
+
+    with pytest.raises(BadConfiguration):
+        async with beside(lasting, "a loop"):
+            await misconfigured()
+    assert ended.is_set()
+
+
+async def test_a_block_that_is_cancelled_ends_the_loop() -> None:
+    ended = asyncio.Event()
+
+    async def lasting() -> None:
+        try:
+            await _forever()
+        finally:
+            ended.set()
+
+    async def block() -> None:
+        async with beside(lasting, "a loop"):
+            await _forever()
+
+    task = asyncio.create_task(block())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
