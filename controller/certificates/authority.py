@@ -20,16 +20,17 @@ AUTHORITY_NAME = "moonshift-authority"
 AUTHORITY_LIFETIME = timedelta(days=3650)
 CERTIFICATE_LIFETIME = timedelta(days=365)
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
+_SKEW = timedelta(days=1)
+"""Certificates are valid from earlier on: clocks differ, by hours if a machine takes local time for UTC."""
 UNREADABLE = (
     ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
     x509.InvalidVersion,
     x509.DuplicateExtension,
     x509.UnsupportedGeneralNameType,
 )
-"""The errors of a parser that reads a certificate: only the first is a usual one."""
-_UNREADABLE_KEY = (*UNREADABLE, TypeError, UnsupportedAlgorithm)
-_SKEW = timedelta(days=1)
-"""Certificates are valid from earlier on: clocks differ, by hours if a machine takes local time for UTC."""
+"""Errors of reading a key or a certificate that somebody else wrote."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -129,7 +130,7 @@ def can_sign(authority: Pair) -> bool:
         return False
     try:
         _issuer_key(authority.key)
-    except _UNREADABLE_KEY:
+    except UNREADABLE:
         return False
     return matches(authority)
 
@@ -139,7 +140,7 @@ def issued_by(certificate: bytes, authority: bytes) -> bool:
     try:
         read = x509.load_pem_x509_certificate(certificate)
         read.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
-    except (*_UNREADABLE_KEY, InvalidSignature):
+    except (*UNREADABLE, InvalidSignature):
         return False
     return True
 
@@ -149,7 +150,7 @@ def matches(pair: Pair) -> bool:
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate)
         key = serialization.load_pem_private_key(pair.key, None)
-    except _UNREADABLE_KEY:
+    except UNREADABLE:
         return False
     form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
@@ -178,7 +179,7 @@ def _serves(certificate: x509.Certificate) -> bool:
 def _extension(certificate: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
     try:
         return certificate.extensions.get_extension_for_class(kind).value
-    except (x509.ExtensionNotFound, *UNREADABLE):
+    except x509.ExtensionNotFound:
         return None
 
 

@@ -4,10 +4,12 @@ Invariant: no pod moves and nothing is restored while the autoscalers are not kn
 would count the second set of pods as load.
 """
 
+from msgspec import structs
+
 from controller.api.autoscaling import Autoscaler
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
-from controller.domain.decision import FreeAutoscaler, PauseAutoscaler, Refusal
+from controller.domain.decision import Decision, FreeAutoscaler, PauseAutoscaler, Refusal
 from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.pods.hpa import has_saved_behavior, is_paused, original, owners_behavior
 from controller.domain.rights import with_remedy
@@ -66,6 +68,13 @@ def _contested(autoscaler: Autoscaler) -> Refusal:
         "behavior.scaleUp and behavior.scaleDown there",
         object=named,
     )
+
+
+def without_hold(decision: Decision, before: RolloutStatus) -> Decision:
+    """The decision when the autoscalers were not paused: a pause that was refused is no fight of two writers."""
+    times = moonshift_status(before).autoscalers_held_at
+    status = with_moonshift_status(decision.status, autoscalers_held_at=times)
+    return structs.replace(decision, status=status)
 
 
 def free(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

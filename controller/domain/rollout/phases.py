@@ -19,6 +19,7 @@ from controller.domain.decision import (
     EnsureRoutes,
     LabelWorkload,
     Note,
+    PauseAutoscaler,
     PrepareRollout,
     Refusal,
     RemoveFinalizer,
@@ -118,6 +119,8 @@ def refused(
     """
     if any(isinstance(action, EnsureRoutes) for action in undone):
         decision = without_put_back(decision, seen.rollout.status)
+    if any(isinstance(action, PauseAutoscaler) for action in undone):
+        decision = autoscalers.without_hold(decision, seen.rollout.status)
     refusal = as_it_may_be_solved(refusal, decision.status)
     known = condition(decision.status, "Stalled")
     told = known is not None and (known.status, known.reason) == ("True", refusal.reason)

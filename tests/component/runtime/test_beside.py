@@ -34,9 +34,11 @@ async def test_a_loop_that_ends_by_itself_ends_the_block_too() -> None:
 
 
 async def test_a_block_that_is_over_at_once_leaves_nothing_behind() -> None:
+    others = asyncio.all_tasks()
     async with beside(_forever, "a loop"):
-        before = len(asyncio.all_tasks())
-    assert (before, len(asyncio.all_tasks())) == (2, 1)
+        meanwhile = asyncio.all_tasks() - others
+    assert len(meanwhile) == 1
+    assert asyncio.all_tasks() & meanwhile == set()
 
 
 async def test_a_failure_of_the_block_keeps_its_type_and_ends_the_loop() -> None:

@@ -13,7 +13,7 @@ from controller.api.rollout import (
 )
 from controller.domain import reasons
 from controller.domain.availability import Forbidden
-from controller.domain.decision import Decision
+from controller.domain.decision import Decision, Refusal
 from controller.domain.pods.hpa import owners_behavior
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
@@ -62,6 +62,23 @@ def test_an_autoscaler_that_another_writer_resumes_is_paused_twice_and_then_repo
     assert sizes_of(world) == {"v1": 4}
     wait(world, 300)
     assert times == [4]
+
+
+def test_a_pause_that_is_refused_is_no_fight_and_the_release_goes_on_with_the_right() -> None:
+    world = blue_green()
+    autoscaled(world)
+    world.people.forbid("PauseAutoscaler", Refusal("Forbidden", "you may not patch it"))
+    release(world)
+    seen = set()
+    for _ in range(20):
+        wait(world, 20)
+        seen.add(reason_of(world, "Stalled"))
+    assert seen == {"Forbidden"}
+    assert sizes_of(world) == {"v1": 4}
+    world.people.grant("PauseAutoscaler")
+    wait(world, 10)
+    assert reason_of(world, "Stalled") == ""
+    assert sizes_of(world) == {"v1": 4, "v2": 2}
 
 
 def test_a_release_whose_autoscaler_is_resumed_can_be_approved_and_taken_back() -> None:
