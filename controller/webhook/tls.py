@@ -1,10 +1,8 @@
 """The serving certificate, exchanged under a running server.
 
 Invariant: new connections get the newest pair that could be loaded; a pair that cannot be loaded (half written, key and
-            with self._loading:
-                if not self.is_outdated():
-                    return False
-                self._load()
+certificate of different generations, no readable end of validity) leaves the one in use alone. The authorities of
+clients are followed in the same way. Two threads may reload at the same time; they load one after the other.
 """
 
 import asyncio
