@@ -237,10 +237,14 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def ready_since(self) -> datetime | None:
-        """When it became ready, or None while it is not ready or is terminating."""
-        if self.metadata.deleting:
+        """When it became ready, or None while it is not ready, is terminating, or is being updated in place.
+
+        OpenKruise closes its gate and then changes the containers. A kubelet that has not seen the gate yet can still
+        write `Ready`: then the pod has the new revision's label, and its containers are the old ones.
+        """
+        if self.metadata.deleting or self._gate_is_closed:
             return None
-        ready = next((c for c in self.status.conditions if c.type == "Ready"), None)
+        ready = self._condition("Ready")
         if ready is None or ready.status != "True":
             return None
         return ready.last_transition_time or self.metadata.creation_timestamp
@@ -248,10 +252,20 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def updated_in_place(self) -> bool:
         """Whether its controller is about to change its containers: they run, and only OpenKruise's gate is closed."""
-        gate = next((c for c in self.status.conditions if c.type == IN_PLACE_UPDATE_READY), None)
         containers = self.status.container_statuses
         running = bool(containers) and all(container.ready for container in containers)
-        return gate is not None and gate.status == "False" and running
+        return self._gate_is_closed and running
+
+    @property
+    def _gate_is_closed(self) -> bool:
+        gate = self._condition(IN_PLACE_UPDATE_READY)
+        return gate is not None and gate.status == "False"
+
+    def _condition(self, name: str) -> StatusCondition | None:
+        for condition in self.status.conditions:
+            if condition.type == name:
+                return condition
+        return None
 
 
 def slimmed_deployment(found: Deployment) -> Deployment:
