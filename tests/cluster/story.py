@@ -326,13 +326,17 @@ class Story:
         if self.app.canary:
             await self.pods_ready()
             return
-        wanted = self.size
+        least = most = self.size
         if self.app.blue_green:
-            wanted += self._beside(self.app.steps[step - 1].pods)
-        await self.recorder.until_state(lambda state: self._ready_in(state) == wanted)
+            pods = self.app.steps[step - 1].pods
+            least, most = least + min(pods, self.size), most + self._beside(pods)
+        await self.recorder.until_state(lambda state: least <= self._ready_in(state) <= most)
 
     def _beside(self, pods: int) -> int:
-        """New pods of a step after scaling: a Deployment keeps their share, a CloneSet keeps the step's count."""
+        """The most new pods of a step after scaling; a CloneSet has exactly the step's number.
+
+        A Deployment's controller gives the added pods to the old ReplicaSet, or divides them.
+        """
         if self.app.workload == "Deployment" or pods == self.app.replicas:
             return -(-pods * self.size // self.app.replicas)
         return min(pods, self.size)
