@@ -5,7 +5,7 @@ from tests.bench.objects import Style
 from tests.bench.registry import Row
 from tests.bench.runs import TOGETHER, automatic
 
-LIMIT = 110.0
+LIMIT = 150.0
 MEGABYTE = 1e6
 
 
