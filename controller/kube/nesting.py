@@ -21,9 +21,8 @@ AT_ONCE = 32 * 1024
 """Bytes of a text that takes some milliseconds at most."""
 TOO_DEEP = "it is nested too deeply"
 _MARK = b'"moonshift.dev/nested-too-deeply"'
-_NEXT_BRACKET = re.compile(
-    rb'(?s)(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[\[\]{}]'
-)  # texts are passed over: a bracket in one of them does not count
+# Texts are passed over: a bracket in one of them does not count.
+_NEXT_BRACKET = re.compile(rb'(?s)(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[\[\]{}]')
 
 
 class Read(NamedTuple, Generic[T]):
@@ -34,7 +33,7 @@ class Read(NamedTuple, Generic[T]):
 
 
 async def read_around(read: Callable[[bytes], T], text: bytes) -> Read[T]:
-    """`read` a JSON text; what is nested too deeply is left out. Raises `msgspec.DecodeError`, as `read` does."""
+    """The value of a JSON text; parts that are nested too deeply are left out. Raises `msgspec.DecodeError`."""
     try:
         return Read(read(text), True)
     except RecursionError:

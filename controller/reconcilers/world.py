@@ -390,7 +390,7 @@ class World:
         return tuple(
             RouteSeen(
                 reference,
-                self._route(owner, uid, reference, raw_companions.get(place_of(reference), ()))
+                self._route(owner, reference, raw_companions.get(place_of(reference), ()))
                 if self._may_be_watched(reference, leads)
                 else self._not_watched(reference, reference.name_in(owner.namespace)),
                 granted(reference, references, self._headers),
@@ -401,24 +401,31 @@ class World:
 
     def _raw_companions(
         self, namespace: str, uid: str, references: tuple[Reference, ...]
-    ) -> dict[str, tuple[RawObject, ...]]:
-        """The companion objects of each gateway object; one without a reference is assigned to the first of its
-        kind.
+    ) -> dict[str, tuple[RawObject, ...] | Unavailable]:
+        """The companion objects of each gateway object, or why they are not known; one without a reference is assigned
+        to the first of its kind.
         """
-        found: dict[str, tuple[RawObject, ...]] = {}
+        known: dict[str, tuple[RawObject, ...]] = {}
+        unknown: dict[str, Unavailable] = {}
         places = [place_of(reference) for reference in references]
         kinds = {kind_of(reference): reference for reference in reversed(references)}
         for first in kinds.values():
-            kind = (first.api_version, first.kind)
-            items = self._kinds.made_for(kind, namespace, uid)
-            for item in items if isinstance(items, tuple) else ():
+            items = self._kinds.made_for((first.api_version, first.kind), namespace, uid)
+            if not isinstance(items, tuple):
+                of_kind = (each for each in references if kind_of(each) == kind_of(first))
+                unknown |= dict.fromkeys(map(place_of, of_kind), items)
+                continue
+            for item in items:
                 named = place_of_companion(item.metadata)
                 place = named if named in places else place_of(first)
-                found[place] = (*found.get(place, ()), item)
-        return found
+                known[place] = (*known.get(place, ()), item)
+        return known | unknown
 
     def _route(
-        self, rollout: Key, uid: str, reference: Reference, raw_companions: tuple[RawObject, ...]
+        self,
+        rollout: Key,
+        reference: Reference,
+        raw_companions: tuple[RawObject, ...] | Unavailable,
     ) -> RouteState:
         kind = (reference.api_version, reference.kind)
         resource = self._kinds.resource(kind)
@@ -427,18 +434,21 @@ class World:
             refused = cluster_scoped_kind(reference, reference.name_in(rollout.namespace))
             return RouteUnreadable(refused.reason, refused.message)
         namespace = "" if cluster_scoped else rollout.namespace
-        made = self._kinds.made_for(kind, rollout.namespace, uid)
-        key = Key(namespace, reference.name)
-        found = self._kinds.find(kind, key) if isinstance(made, tuple) else made
-        match found:
+        if not isinstance(raw_companions, tuple):
+            return _unreadable_route(reference, rollout, raw_companions)
+        match self._kinds.find(kind, Key(namespace, reference.name)):
             case None:
                 raws = tuple(bytes(item.raw) for item in raw_companions)
                 return see_route(reference, None, rollout=rollout.name, raw_companions=raws)
-            case RawObject():
+            case RawObject() as found:
                 return self._routes.see(rollout, reference, found, raw_companions)
             case unknown:
-                text = unreadable(unknown.message, reference.name_in(rollout.namespace))
-                return RouteUnreadable(unknown.reason, text, unknown)
+                return _unreadable_route(reference, rollout, unknown)
+
+
+def _unreadable_route(reference: Reference, rollout: Key, unknown: Unavailable) -> RouteUnreadable:
+    text = unreadable(unknown.message, reference.name_in(rollout.namespace))
+    return RouteUnreadable(unknown.reason, text, unknown)
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:

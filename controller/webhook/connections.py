@@ -203,9 +203,8 @@ class Acceptor:
             log.debug("no handshake with %s: %s", connection.address, error)
             self.closed(connection, None)
         except BaseException:
-            self.closed(
-                connection, None
-            )  # whatever ended it: a place that nobody has must not stay taken
+            # Whatever ended it: a place that nobody has must not stay taken.
+            self.closed(connection, None)
             raise
 
     def _has_room(self, address: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child
 from controller.api.meta import ObjectMeta
 from controller.certificates.directory import read_files, write_files
@@ -53,10 +54,10 @@ class KubeSecrets:
     async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
         """Replace its data; Conflict when it changed since it was read.
 
-        Its type and its metadata stay: an API server refuses another type, and they belong to who made the Secret.
+        Its type and its metadata stay: they belong to the author of the Secret, and an API server refuses another type.
         """
         raw = await self._client.get(SECRETS, self._namespace, name)
-        present = msgspec.json.decode(raw, type=dict[str, object])
+        present = decoded(raw, JsonObject)
         metadata = {**child(present, "metadata"), "resourceVersion": resource_version}
         after = {**present, "metadata": metadata, "data": _encoded(data)}
         await self._client.replace(SECRETS, self._namespace, name, msgspec.json.encode(after))

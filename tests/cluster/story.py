@@ -319,10 +319,7 @@ class Story:
         )
 
     async def settled(self, step: int = 0) -> None:
-        """Wait until the workload has as many ready pods as the owner asks for.
-
-        The counters of a held workload do not show that.
-        """
+        """Wait until the owner's number of pods is ready, which the counters of a held workload do not show."""
         if self.app.canary:
             await self.pods_ready()
             return
@@ -333,10 +330,7 @@ class Story:
         await self.recorder.until_state(lambda state: least <= self._ready_in(state) <= most)
 
     def _beside(self, pods: int) -> int:
-        """The most new pods of a step after scaling; a CloneSet has exactly the step's number.
-
-        A Deployment's controller gives the added pods to the old ReplicaSet, or divides them.
-        """
+        """The most new pods of a step after scaling: a Deployment's controller may divide the added pods."""
         if self.app.workload == "Deployment" or pods == self.app.replicas:
             return -(-pods * self.size // self.app.replicas)
         return min(pods, self.size)

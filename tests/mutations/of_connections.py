@@ -210,7 +210,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "a candidate that is stopped while it takes the Lease keeps it",
             "            if self._may_hold and not self._shared:\n                await self._release()\n",
             "",
-            "component/runtime/test_leader.py::test_a_candidate_that_is_stopped_while_it_takes_the_lease_leaves_it_free",
+            "component/runtime/test_leader_stopping.py::test_a_candidate_that_is_stopped_while_it_takes_the_lease_leaves_it_free",
         ),
         (
             "a Lease is given back while work is in flight",

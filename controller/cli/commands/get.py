@@ -16,7 +16,7 @@ from controller.cli.live import watch
 from controller.cli.options import connection_options
 from controller.cli.output import OutputForm, is_data, show, show_data
 from controller.cli.reading.facts import Facts
-from controller.cli.reading.leader import Attendance, nobody_at_work, seems_to_stand_still
+from controller.cli.reading.leader import ControllerAbsence, nobody_at_work, seems_to_stand_still
 from controller.cli.reading.objects import list_rollouts, read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.source import Source
@@ -137,12 +137,12 @@ class TreePicture:
     """One Rollout and its world."""
 
     def __init__(
-        self, facts: Facts, name: str, program: str, attendance: Attendance | None = None
+        self, facts: Facts, name: str, program: str, absence: ControllerAbsence | None = None
     ) -> None:
         self._facts = facts
         self._name = name
         self._program = program
-        self._attendance = attendance or Attendance()
+        self._absence = absence or ControllerAbsence()
 
     def view(self, now: datetime) -> RolloutView | None:
         """The present state."""
@@ -152,9 +152,9 @@ class TreePicture:
         view = look_at(seen, now, self._facts.gaps)
         return msgspec.structs.replace(
             view,
-            unattended=self._attendance.text,
-            attendance_known=self._attendance.is_known,
-            controller_namespace=self._attendance.namespace,
+            unattended=self._absence.text,
+            lease_readable=self._absence.lease_readable,
+            controller_namespace=self._absence.namespace,
         )
 
     def draw(self, now: datetime) -> RenderableType:
@@ -187,11 +187,11 @@ async def picture_of(
     rollout = await read_rollout(session, name)
     facts = Facts(session.client, Key(session.namespace, name))
     await facts.load(rollout)
-    attendance = None if live else await _attendance(session, rollout)
-    return TreePicture(facts, name, session.program, attendance), facts, rollout
+    absence = None if live else await _absence(session, rollout)
+    return TreePicture(facts, name, session.program, absence), facts, rollout
 
 
-async def _attendance(session: Session, rollout: Rollout) -> Attendance:
+async def _absence(session: Session, rollout: Rollout) -> ControllerAbsence:
     now = datetime.now(UTC)
     waited = seems_to_stand_still(rollout, now)
     return await nobody_at_work(session, now, waited=waited)

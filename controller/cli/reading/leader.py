@@ -47,11 +47,11 @@ def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
     return now - since >= SILENCE_TOLERATED
 
 
-class Attendance(msgspec.Struct, frozen=True):
+class ControllerAbsence(msgspec.Struct, frozen=True):
     """Why no release will move; `text` is empty if a controller is at work, or if that cannot be known."""
 
     text: str = ""
-    is_known: bool = True
+    lease_readable: bool = True
     """False: the text says that the Lease may not be read."""
     namespace: str = DEFAULT_NAMESPACE
     """Of the controller."""
@@ -77,7 +77,7 @@ class _Denied(msgspec.Struct, frozen=True):
         return f"you may not read the Lease {self.namespace}/{LEASE}, so whether a controller is at work is not known"
 
 
-async def nobody_at_work(session: Session, now: datetime, *, waited: bool) -> Attendance:
+async def nobody_at_work(session: Session, now: datetime, *, waited: bool) -> ControllerAbsence:
     """Why no release of the session's namespace will move.
 
     With `waited`, a person who may not read the Lease gets a message that it is not known. Raises nothing.
@@ -85,12 +85,12 @@ async def nobody_at_work(session: Session, now: datetime, *, waited: bool) -> At
     try:
         found = await _deciding_lease(session, now)
     except MoonshiftError:
-        return Attendance()
+        return ControllerAbsence()
     match found:
         case _Denied():
-            return Attendance(found.text if waited else "", False, found.namespace)
+            return ControllerAbsence(found.text if waited else "", False, found.namespace)
         case LeaderLease():
-            return Attendance(abandoned(found, now), True, found.namespace)
+            return ControllerAbsence(abandoned(found, now), True, found.namespace)
         case _:
             assert_never(found)
 

@@ -47,6 +47,10 @@ class Case:
         """A command of kubectl in the Rollout's namespace."""
         return Remedy(f"kubectl {words} -n {self.namespace}", purpose)
 
+    def beside_the_controller(self, words: str, purpose: str) -> Remedy:
+        """A command of kubectl in the controller's namespace."""
+        return Remedy(f"kubectl {words} -n {self.view.controller_namespace}", purpose)
+
     def describe(self, purpose: str = "everything that is known of it") -> Remedy:
         """The default remedy."""
         return self.ours("describe", purpose)

@@ -100,7 +100,7 @@ TABLE: dict[str, Answer] = {
 def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
     """The commands, the most useful first; empty if nobody has to act."""
     case = Case(view, program)
-    if view.unattended and view.attendance_known:
+    if view.unattended and view.lease_readable:
         return of_objects.unattended(case)
     shared = view.shared_routes
     if shared is not None and shared.problem and case.reason in ("", shared.reason):

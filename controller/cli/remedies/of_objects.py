@@ -134,21 +134,17 @@ def script(case: Case) -> tuple[Remedy, ...]:
     where = f"configmap {CONFIGURATION}"
     key = mentions.script_key(case.message) or "KEY"
     if mentions.absent(case.message):
-        scripts = (
-            f"kubectl create {where} --from-file={key}=FILE -n {case.view.controller_namespace}"
-        )
-        purpose = "FILE: the script of this kind"
+        create = f"create {where} --from-file={key}=FILE"
+        scripts = case.beside_the_controller(create, "FILE: the script of this kind")
     else:
-        scripts = f"kubectl edit {where} -n {case.view.controller_namespace}"
-        purpose = "the scripts of this cluster"
+        scripts = case.beside_the_controller(f"edit {where}", "the scripts of this cluster")
     named = case.names_another(f"or name another gateway object in {case.edited}")
-    return case.once(Remedy(scripts, purpose), *named, case.undo())
+    return case.once(scripts, *named, case.undo())
 
 
 def worker(case: Case) -> tuple[Remedy, ...]:
     """The script worker does not answer."""
-    where = f"kubectl get pods -n {case.view.controller_namespace}"
-    return (Remedy(where, "whether the script worker's pods run"),)
+    return (case.beside_the_controller("get pods", "whether the script worker's pods run"),)
 
 
 def listed(words: str) -> Answer:
@@ -191,9 +187,6 @@ def edited_workload(case: Case) -> tuple[Remedy, ...]:
 def unattended(case: Case) -> tuple[Remedy, ...]:
     """No controller is at work."""
     return (
-        Remedy(
-            f"kubectl get pods -n {case.view.controller_namespace}",
-            "whether the controller's pods run",
-        ),
-        Remedy(f"kubectl get events -n {case.view.controller_namespace}", "why they do not"),
+        case.beside_the_controller("get pods", "whether the controller's pods run"),
+        case.beside_the_controller("get events", "why they do not"),
     )

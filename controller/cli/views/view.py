@@ -209,7 +209,7 @@ class RolloutView(View, frozen=True):
     """Objects that could not be read, and why."""
     unattended: str = ""
     """Why nothing moves although something could: no controller is at work, or whether one is cannot be known."""
-    attendance_known: bool = True
+    lease_readable: bool = True
     """Whether the Lease of the controller could be read."""
     controller_namespace: str = DEFAULT_NAMESPACE
     """Where the controller runs."""

@@ -71,7 +71,7 @@ def _contested(autoscaler: Autoscaler) -> Refusal:
 
 
 def without_hold(decision: Decision, before: RolloutStatus) -> Decision:
-    """The decision when the autoscalers were not paused: a pause that was refused is no fight of two writers."""
+    """The decision without the time of a pause that the API server refused: it must not count as a fight of writers."""
     times = moonshift_status(before).autoscalers_held_at
     status = with_moonshift_status(decision.status, autoscalers_held_at=times)
     return structs.replace(decision, status=status)

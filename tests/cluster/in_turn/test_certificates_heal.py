@@ -222,8 +222,9 @@ async def test_a_blanked_authority_is_published_again(pair: Replicas, path: str)
         one.pop("caBundle")
     await client.replace(path, blank)
     async with asyncio.timeout(HEALED_SECONDS):
-        while await published(pair, path) != clients(before):  # noqa: ASYNC110
+        while (after := await published(pair, path)) != clients(before):  # noqa: ASYNC110
             await asyncio.sleep(LOOK_SECONDS)
+    assert all(one["caBundle"] for one in after)
 
 
 @pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.rpartition("/")[2])

@@ -12,6 +12,19 @@ async def _forever() -> None:
     await asyncio.Event().wait()
 
 
+class Lasting:
+    """A loop that shows whether it has ended."""
+
+    ended = False
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        try:
+            await _forever()
+        finally:
+            self.ended = True
+
+
 async def test_a_loop_that_fails_ends_the_block_with_its_failure() -> None:
     async def broken() -> None:
         await asyncio.sleep(0)
@@ -42,41 +55,30 @@ async def test_a_block_that_is_over_at_once_leaves_nothing_behind() -> None:
 
 
 async def test_a_failure_of_the_block_keeps_its_type_and_ends_the_loop() -> None:
-    ended = asyncio.Event()
-
-    async def lasting() -> None:
-        try:
-            await _forever()
-        finally:
-            ended.set()
+    loop = Lasting()
 
     async def misconfigured() -> None:
         await asyncio.sleep(0)
         raise BadConfiguration("no such port")
 
     with pytest.raises(BadConfiguration):
-        async with beside(lasting, "a loop"):
+        async with beside(loop.run, "a loop"):
             await misconfigured()
-    assert ended.is_set()
+    assert loop.ended
 
 
 async def test_a_block_that_is_cancelled_ends_the_loop() -> None:
-    ended = asyncio.Event()
-
-    async def lasting() -> None:
-        try:
-            await _forever()
-        finally:
-            ended.set()
+    loop, entered = Lasting(), asyncio.Event()
 
     async def block() -> None:
-        async with beside(lasting, "a loop"):
+        async with beside(loop.run, "a loop"):
+            await asyncio.sleep(0)  # the loop begins
+            entered.set()
             await _forever()
 
     task = asyncio.create_task(block())
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await entered.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert ended.is_set()
+    assert loop.ended

@@ -1,99 +1,14 @@
 """Leader election with several candidates, lost answers, stolen leases and clocks that jump. Times are virtual."""
 
 import asyncio
-import contextlib
-from collections.abc import Coroutine
 from datetime import timedelta
-from random import Random
 
-import msgspec
 import pytest
 
-from controller.errors import AlreadyExists, Conflict, LostLease, Unreachable
-from controller.runtime.fence import Fence
+from controller.errors import LostLease, Unreachable
 from controller.runtime.leader import Leader, LeaseRecord, LeaseTiming
+from tests.component.runtime.candidates import Candidate, MemoryLease, passes
 from tests.component.runtime.virtual_time import VirtualClock, now, virtual_time
-
-
-class MemoryLease:
-    """A lease that behaves as the API server's: versions, conflicts, and outages on demand."""
-
-    def __init__(self) -> None:
-        self.record: LeaseRecord | None = None
-        self.version = 0
-        self.away = False
-        self.lose_answers = False
-        self.hang = False
-
-    async def read(self) -> LeaseRecord | None:
-        await self._reach()
-        return self.record
-
-    async def create(self, record: LeaseRecord) -> LeaseRecord:
-        await self._reach()
-        if self.record is not None:
-            raise AlreadyExists("exists", status=409)
-        return self._store(record)
-
-    async def update(self, record: LeaseRecord) -> LeaseRecord:
-        await self._reach()
-        if self.record is None or record.version != self.record.version:
-            raise Conflict("changed", status=409)
-        stored = self._store(record)
-        if self.lose_answers:
-            raise Unreachable("the answer was lost")
-        return stored
-
-    def steal(self, holder: str) -> None:
-        """Somebody writes without asking."""
-        self._store(LeaseRecord(holder=holder))
-
-    def _store(self, record: LeaseRecord) -> LeaseRecord:
-        self.version += 1
-        self.record = msgspec.structs.replace(record, version=str(self.version))
-        return self.record
-
-    async def _reach(self) -> None:
-        await asyncio.sleep(0.01)
-        if self.hang:
-            await asyncio.Event().wait()
-        if self.away:
-            raise Unreachable("refused")
-
-    @property
-    def holder(self) -> str:
-        return self.record.holder if self.record else ""
-
-
-class Candidate:
-    """A leader and the spans of time in which its work ran."""
-
-    def __init__(self, lease: MemoryLease, name: str, *, finishing: float = 0.0) -> None:
-        self.spans: list[tuple[float, float]] = []
-        self.clock = VirtualClock()
-        self.started: float | None = None
-        self._finishing = finishing
-        self.fence = Fence(self.clock.monotonic)
-        self.leader = Leader(lease, name, clock=self.clock, random=Random(name), fence=self.fence)
-        self.task = asyncio.create_task(self.leader.run(self._lead))
-
-    async def _lead(self) -> None:
-        self.started = now()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            if self._finishing:
-                with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.sleep(self._finishing)
-            self.spans.append((self.started, now()))
-
-    @property
-    def leads(self) -> bool:
-        return self.leader.is_leader
-
-    async def stop(self) -> None:
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
 
 
 @virtual_time
@@ -145,9 +60,10 @@ async def test_exactly_one_of_ten_candidates_leads_at_any_time() -> None:
     candidates = [Candidate(lease, f"c{n}") for n in range(10)]
     for _ in range(5):
         await asyncio.sleep(20)
-        (leader,) = [c for c in candidates if c.leads]
-        await leader.stop()
-        candidates.remove(leader)
+        leaders = [candidate for candidate in candidates if candidate.leads]
+        assert len(leaders) == 1
+        await leaders[0].stop()
+        candidates.remove(leaders[0])
     await asyncio.gather(*(candidate.stop() for candidate in candidates))
 
 
@@ -266,14 +182,6 @@ async def test_a_leader_that_was_suspended_writes_nothing_more() -> None:
     assert lease.version <= version + 1  # a renewal that was already on its way
 
 
-def passes(fence: Fence) -> bool:
-    try:
-        fence.check()
-    except LostLease:
-        return False
-    return True
-
-
 @virtual_time
 async def test_the_fence_is_open_while_the_lease_counts_and_shut_at_once_after_a_freeze() -> None:
     lease = MemoryLease()
@@ -330,104 +238,6 @@ async def test_a_failure_of_the_work_reaches_the_caller_and_frees_the_lease() ->
 def test_timings_that_could_let_two_lead_are_refused() -> None:
     with pytest.raises(ValueError, match="renew deadline < lease duration"):
         LeaseTiming(duration=10, renew_deadline=10, retry_period=2)
-
-
-class CarriedOutLater(MemoryLease):
-    """Carries out each write a second later, whether or not somebody waits for the answer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun = asyncio.Event()
-        self._under_way = set[asyncio.Task[LeaseRecord]]()
-
-    async def create(self, record: LeaseRecord) -> LeaseRecord:
-        return await self._later(super().create(record))
-
-    async def update(self, record: LeaseRecord) -> LeaseRecord:
-        return await self._later(super().update(record))
-
-    async def _later(self, write: Coroutine[object, object, LeaseRecord]) -> LeaseRecord:
-        async def carry_out() -> LeaseRecord:
-            await asyncio.sleep(1)
-            return await write
-
-        task = asyncio.create_task(carry_out())
-        self._under_way.add(task)
-        self.begun.set()
-        return await asyncio.shield(task)
-
-
-@pytest.mark.parametrize("before", ["", "dead"], ids=["a first lease", "one that has run out"])
-@virtual_time
-async def test_a_candidate_that_is_stopped_while_it_takes_the_lease_leaves_it_free(
-    before: str,
-) -> None:
-    lease = CarriedOutLater()
-    if before:
-        lease.steal(before)
-    first = Candidate(lease, "a")
-    await lease.begun.wait()
-    await first.stop()
-    await asyncio.sleep(5)
-    assert lease.record is not None
-    assert (lease.holder, first.spans) == ("", [])
-    assert not passes(first.fence)
-
-
-@virtual_time
-async def test_a_waiting_candidate_stops_at_once_and_leaves_the_lease_alone() -> None:
-    lease = MemoryLease()
-    first = Candidate(lease, "a")
-    await asyncio.sleep(1)
-    second = Candidate(lease, "b")
-    await asyncio.sleep(4)
-    stopped, version = now(), lease.version
-    lease.hang = True
-    await second.stop()
-    assert (now(), lease.version, lease.holder) == (stopped, version, "a")
-    lease.hang = False
-    await first.stop()
-
-
-class WrittenInBetween(MemoryLease):
-    """A renewal that was under way is carried out after the look at the lease that is to be given back."""
-
-    overtaken = False
-
-    async def read(self) -> LeaseRecord | None:
-        seen = await super().read()
-        if self.overtaken and seen is not None:
-            self.overtaken = False
-            self._store(seen)
-        return seen
-
-
-@virtual_time
-async def test_a_renewal_that_is_carried_out_late_does_not_keep_the_lease() -> None:
-    lease = WrittenInBetween()
-    first = Candidate(lease, "a")
-    await asyncio.sleep(5)
-    lease.overtaken = True
-    await first.stop()
-    assert lease.holder == ""
-
-
-@virtual_time
-async def test_a_lost_lease_is_reported_although_the_work_does_not_end() -> None:
-    lease, over = MemoryLease(), asyncio.Event()
-
-    async def stubborn() -> None:
-        while not over.is_set():
-            with contextlib.suppress(asyncio.CancelledError):
-                await over.wait()
-
-    leading = asyncio.create_task(Leader(lease, "a", clock=VirtualClock()).run(stubborn))
-    await asyncio.sleep(5)
-    lease.steal("thief")
-    done, _ = await asyncio.wait((leading,), timeout=60)
-    over.set()
-    assert done
-    assert isinstance(leading.exception(), LostLease)
 
 
 class LateAnswer(MemoryLease):

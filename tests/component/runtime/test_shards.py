@@ -14,7 +14,7 @@ from controller.errors import LostLease
 from controller.runtime.leader import LeaseRecord
 from controller.runtime.leadership import Namespaces
 from controller.runtime.shards import HandedOver, Shards
-from tests.component.runtime.test_leader import MemoryLease
+from tests.component.runtime.candidates import MemoryLease
 from tests.component.runtime.virtual_time import VirtualClock, VirtualLoop, now, virtual_time
 
 EVENTS = ("stop", "freeze", "cut", "cut all", "mend", "start2", "start3", "lose")

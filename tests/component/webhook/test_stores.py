@@ -1,4 +1,4 @@
-"""Secrets of certificates on the API server: what others wrote into them, besides their data, stays."""
+"""Secrets of certificates on the API server: their data is replaced; labels, owners and types of others stay."""
 
 import base64
 from typing import Any
