@@ -14,7 +14,8 @@ never raised, it is returned as a condition. Foreign exceptions are mapped onto 
     │   ├── Invalid              400 or 422: the request itself is wrong
     │   ├── Throttled            429, with the wait the server asked for
     │   └── ServerFault          5xx
-    │       └── WebhookFailed    500: an admission webhook gave no answer, and nothing was written
+    │       ├── WebhookFailed    500: an admission webhook gave no answer, and nothing was written
+    │       └── UnreadableAnswer the answer to a read cannot be decoded
     ├── Unreachable              no answer: refused, reset, timed out
     ├── Postponed                not yet; come back after a delay, for this reason
     ├── WorkerUnavailable        the script worker gave no answer about a script
@@ -105,6 +106,13 @@ class WebhookFailed(ServerFault):
     """
 
     request: str = ""
+
+
+class UnreadableAnswer(ServerFault):
+    """The answer to a read cannot be decoded: it is damaged, or an object in it is nested too deeply."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, status=500)
 
 
 RefusedWrite = Forbidden | Invalid | WebhookFailed

@@ -12,7 +12,6 @@ import click
 from controller.cli.terminal import say
 from controller.errors import (
     ApiError,
-    BadConfiguration,
     Conflict,
     Forbidden,
     MoonshiftError,
@@ -21,6 +20,7 @@ from controller.errors import (
     Throttled,
     Unauthorized,
     Unreachable,
+    UnreadableAnswer,
 )
 
 
@@ -92,12 +92,12 @@ def explain(error: MoonshiftError) -> str:
             return f"not found: {message}"
         case Conflict(message=message):
             return f"somebody changed it at the same moment ({message}): look again, then repeat"
+        case UnreadableAnswer(message=message):
+            return message
         case ServerFault(message=message, status=status):
             return _server_fault(message, status)
         case ApiError(message=message):
             return f"the API server refused it: {message}"
-        case BadConfiguration():
-            return str(error)
         case _:
             return str(error)
 

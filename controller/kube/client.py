@@ -23,8 +23,8 @@ from controller.errors import (
     Invalid,
     NotFound,
     Right,
-    ServerFault,
     Unreachable,
+    UnreadableAnswer,
     WebhookFailed,
 )
 from controller.kube.answers import Review, ReviewStatus, ServedGroup, ServedKinds, ServerVersion
@@ -442,7 +442,7 @@ async def _head(page: bytes) -> ListMeta:
     try:
         return (await read_around(page_head_of, page)).value.metadata
     except msgspec.DecodeError as failure:
-        raise ServerFault(f"a list could not be read: {failure}", status=500) from failure
+        raise UnreadableAnswer(f"a list could not be read: {failure}") from failure
 
 
 def _read(body: bytes, kind: type[T]) -> T:
@@ -450,7 +450,7 @@ def _read(body: bytes, kind: type[T]) -> T:
     try:
         return decoded(body, kind)
     except msgspec.DecodeError as failure:
-        raise ServerFault(f"an answer could not be read: {failure}", status=500) from failure
+        raise UnreadableAnswer(f"an answer could not be read: {failure}") from failure
 
 
 def _namespace(resource: Resource, namespace: str | None) -> str | None:

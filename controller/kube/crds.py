@@ -14,8 +14,8 @@ import msgspec
 from controller.api.decoding import decoded
 from controller.api.meta import ObjectMeta
 from controller.domain.availability import Forbidden, NotServed
-from controller.errors import ApiError, NotFound
 from controller.errors import Forbidden as ForbiddenByServer
+from controller.errors import NotFound, UnreadableAnswer
 from controller.kube.client import KubeClient
 from controller.kube.reflector import Reflector, ReflectorMetrics
 from controller.kube.resources import CRD_METADATA, CRDS
@@ -93,7 +93,7 @@ class CustomResources:
         try:
             return decoded(body, _Crd).spec.names.kind
         except msgspec.DecodeError as failure:
-            raise ApiError(f"CRD {name} could not be read: {failure}", status=500) from failure
+            raise UnreadableAnswer(f"CRD {name} could not be read: {failure}") from failure
 
     async def run(self) -> None:
         """Watch while it is wanted, until cancelled; a missing right ends it until somebody asks again."""

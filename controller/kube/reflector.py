@@ -37,8 +37,8 @@ from controller.errors import (
     Gone,
     MoonshiftError,
     NotFound,
-    ServerFault,
     Throttled,
+    UnreadableAnswer,
 )
 from controller.kube.nesting import TOO_DEEP, is_outline, read_around
 from controller.kube.resources import Resource
@@ -278,9 +278,7 @@ class Reflector(Generic[V]):
                 try:
                     page, whole = await read_around(page_of, body)
                 except msgspec.MsgspecError as failure:
-                    raise ServerFault(
-                        f"a list could not be read: {failure}", status=500
-                    ) from failure
+                    raise UnreadableAnswer(f"a list could not be read: {failure}") from failure
                 version = page.metadata.resource_version
                 async for item in _in_pieces(page.items or ()):
                     self._take_item(item, views, unreadable, whole=whole)

@@ -2,15 +2,15 @@
 
 Invariants: lines end at the byte LF and nowhere else (text splitting also breaks at U+0085, which users can put
 into an annotation); an incomplete last line is never handed out; an event's object stays bytes until somebody
-knows its type; everything that cannot be decoded is a `MsgspecError`.
+knows its type; a line that cannot be decoded is a `MsgspecError`, and a page an `UnreadableAnswer`.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import msgspec
 
-from controller.api.decoding import reader_of
-from controller.errors import ServerFault
+from controller.api.decoding import decoded, reader_of
+from controller.errors import ServerFault, UnreadableAnswer
 from controller.kube.errors import Status, error_from_status
 
 LONGEST_LINE = 64 * 1024 * 1024
@@ -59,12 +59,19 @@ class PageHead(msgspec.Struct, frozen=True):
 
 read_event = reader_of(WatchEvent)
 read_identity = reader_of(Identity)
-read_page = reader_of(Page)
 # for `nesting.read_around`: these raise RecursionError
 event_of = msgspec.json.Decoder(WatchEvent).decode
 page_of = msgspec.json.Decoder(Page).decode
 page_head_of = msgspec.json.Decoder(PageHead).decode
 _read_status = reader_of(Status)
+
+
+def read_page(page: bytes) -> Page:
+    """A page of a list. Raises UnreadableAnswer; a reflector reads around objects that are nested too deeply."""
+    try:
+        return decoded(page, Page)
+    except msgspec.DecodeError as failure:
+        raise UnreadableAnswer(f"a list could not be read: {failure}") from failure
 
 
 def error_in_stream(event: WatchEvent) -> Exception:

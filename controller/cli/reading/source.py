@@ -38,7 +38,7 @@ class Source(Generic[V]):
         self._transform = transform
 
     async def load(self, client: KubeClient) -> None:
-        """Read everything once; objects that cannot be decoded are left out."""
+        """Read everything once; objects with wrong types are left out. One that is nested too deeply is an error."""
         decode = msgspec.json.Decoder(self._view).decode
         views: list[V] = []
         async for page in client.list_pages(

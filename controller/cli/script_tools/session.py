@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import click
 
-from controller.cli.failures import ExitCode, Failure
+from controller.cli.failures import ExitCode, Failure, explain
 from controller.cli.script_tools.engine import Engine, private_worker
-from controller.errors import WorkerUnavailable
+from controller.errors import MoonshiftError
 
 _C = TypeVar("_C", bound=Callable[..., object])
 _T = TypeVar("_T")
@@ -45,15 +45,16 @@ def run(work: Callable[[Engine], Awaitable[_T]], *, workers: int = 1) -> _T:
         return asyncio.run(whole())
     except KeyboardInterrupt:
         raise SystemExit(int(ExitCode.INTERRUPTED)) from None
-    except (WorkerUnavailable, OSError, ExceptionGroup) as problem:
-        cause = _first(problem)
-        if isinstance(
-            cause, BrokenPipeError
-        ):  # the reader closed the pipe: the command ends without a message
-            raise cause from None
-        if not isinstance(cause, (WorkerUnavailable, OSError)):
-            raise
-        raise Failure(str(cause)) from problem
+    except (MoonshiftError, OSError, ExceptionGroup) as problem:
+        match _first(problem):
+            case BrokenPipeError() as closed:
+                raise closed from None  # the reader closed the pipe: the command ends without a message
+            case MoonshiftError() as failure:
+                raise Failure(explain(failure)) from problem
+            case OSError() as failure:
+                raise Failure(str(failure)) from problem
+            case _:
+                raise
 
 
 def _first(problem: Exception) -> Exception:

@@ -8,7 +8,7 @@ from controller.api.meta import Key
 from controller.api.names import CONFIGURATION
 from controller.cli.simulation.manifests import find, is_rollout, needed_for, rollout_of
 from controller.domain.traffic.tree import Tree, decode_tree
-from controller.errors import NotFound
+from controller.errors import NotFound, UnreadableAnswer
 from controller.kube.client import KubeClient
 from controller.kube.resources import CONFIG_MAPS, ROLLOUTS, Resource
 from controller.kube.served import served
@@ -47,6 +47,10 @@ async def completed(
 
 async def _read(client: KubeClient, resource: Resource, key: Key) -> Tree | None:
     try:
-        return decode_tree(await client.get(resource, key.namespace, key.name))
+        raw = await client.get(resource, key.namespace, key.name)
     except NotFound:
         return None
+    try:
+        return decode_tree(raw)
+    except ValueError as failure:
+        raise UnreadableAnswer(f"{resource.kind} {key} cannot be read: {failure}") from failure

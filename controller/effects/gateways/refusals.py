@@ -137,7 +137,7 @@ def grant(own: OwnScript, right: Right, verbs: Sequence[str]) -> str:
 
 def unreadable(message: str, subject: str) -> str:
     """The API server's words about one object, and how to grant a missing right."""
-    text = f"{subject}: {message}"
+    text = message if message.startswith(subject) else f"{subject}: {message}"
     if " cannot " not in message or _MISSING_RIGHT not in message:
         return text
     return f"{text}; {_GIVE_RIGHT}"

@@ -4,12 +4,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from controller.api import names
 from controller.domain.traffic.companions.companion import companion_body, written_sum
 from controller.domain.traffic.original.content import write_original
 from controller.domain.traffic.original.record import write_state
 from controller.domain.traffic.tree import decode_tree
-from tests.component.cli.double import DEPLOYMENTS, REPLICA_SETS, cluster, make_rollout
+from tests.component.cli.double import (
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    ROLLOUTS,
+    cluster,
+    make_rollout,
+)
+from tests.component.kube.faulty_server import status
 
 ISTIO = "/apis/networking.istio.io/v1"
 VIRTUAL_SERVICES = f"{ISTIO}/namespaces/default/virtualservices"
@@ -113,6 +122,58 @@ async def test_all_that_belongs_to_a_release_is_gathered(tmp_path: Path) -> None
     ]
     assert view["gaps"] == []
     assert "├── Services\n│   └── app  as its owner wrote it  0 ready endpoints" in tree.output
+
+
+def too_deep(name: str) -> bytes:
+    """A VirtualService with more nested levels than a decoder reads."""
+    metadata = f'{{"name":"{name}","namespace":"default"}}'
+    return f'{{"metadata":{metadata},"spec":{"[" * 1500}{"]" * 1500}}}'.encode()
+
+
+@pytest.mark.parametrize("command", ["get", "why", "describe"])
+async def test_an_object_that_is_nested_too_deeply_is_shown_with_the_reason(
+    tmp_path: Path, command: str
+) -> None:
+    async with cluster(tmp_path, routed(("VirtualService", "app"))) as api:
+        api.collections |= world()
+        kinds = {"resources": [{"name": "virtualservices", "kind": "VirtualService"}]}
+        api.overrides["GET", ISTIO] = (200, kinds)
+        page = b'{"metadata":{},"items":[' + too_deep("app") + b"]}"
+        api.overrides["GET", VIRTUAL_SERVICES] = (200, page)
+        result = await api.run(command, "web")
+    assert result.exit_code == 0
+    assert "a list could not be read: the value is nested too deeply" in result.output
+
+
+async def test_a_simulation_of_an_object_that_is_nested_too_deeply_is_refused_in_one_line(
+    tmp_path: Path,
+) -> None:
+    async with cluster(tmp_path, routed(("VirtualService", "app"))) as api:
+        api.collections |= world()
+        kinds = {"resources": [{"name": "virtualservices", "kind": "VirtualService"}]}
+        api.overrides["GET", ISTIO] = (200, kinds)
+        api.overrides["GET", "/apis/apps/v1"] = (
+            200,
+            {"resources": [{"name": "deployments", "kind": "Deployment"}]},
+        )
+        api.overrides["GET", "/api/v1"] = (
+            200,
+            {"resources": [{"name": "services", "kind": "Service"}]},
+        )
+        api.overrides["GET", f"{VIRTUAL_SERVICES}/app"] = (200, too_deep("app"))
+        result = await api.run("simulate", "web", "--from-cluster")
+    assert result.exit_code == 1
+    assert result.output == (
+        "error: VirtualService default/app cannot be read: the value is nested too deeply\n"
+    )
+
+
+async def test_a_simulation_without_a_right_is_refused_in_one_line(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        denied = status(403, "Forbidden", "you may not read it")
+        api.overrides["GET", f"{ROLLOUTS}/web"] = (403, denied)
+        result = await api.run("simulate", "web", "--from-cluster")
+    assert (result.exit_code, result.output) == (1, "error: refused: you may not read it\n")
 
 
 def canary_ingress() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from controller.api.meta import Key
 from controller.api.names import POD_TEMPLATE_HASH
 from controller.domain.decision import PinService, Refusal
 from controller.effects.apply import Pass, of_refused
+from controller.effects.gateways.refusals import unreadable
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid, Right, WebhookFailed
 from controller.kube.resources import Resource
@@ -67,3 +70,15 @@ async def test_a_write_that_is_forbidden_refuses_its_action_and_not_the_pass() -
     outcome = await effects.apply(PinService(Key("shop", "web"), "1", POD_TEMPLATE_HASH, "abc"))
     assert isinstance(outcome, Refusal)
     assert outcome.right == Right("patch", "", "services", "", "shop", "web")
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("it is gone", "Lane shop/web: it is gone"),
+        ("Lane shop/web cannot be read", "Lane shop/web cannot be read"),
+        ("Lane shop/other cannot be read", "Lane shop/web: Lane shop/other cannot be read"),
+    ],
+)
+def test_the_object_is_named_once(message: str, shown: str) -> None:
+    assert unreadable(message, "Lane shop/web") == shown
