@@ -34,10 +34,10 @@ class Chart:
         self._helm = helm
         self._common = ("--namespace", namespace, "--kubeconfig", str(kubeconfig))
 
-    async def upgrade(self, *values: str) -> None:
+    async def upgrade(self, *values: str, waits: tuple[str, ...] = ()) -> None:
         """Install or upgrade."""
         sets = [f"--set={value}" for value in ("rollout.gracePeriodSeconds=1", *values)]
-        await self.run("upgrade", "--install", "shop", str(CHART), *sets)
+        await self.run("upgrade", "--install", "shop", str(CHART), *sets, *waits)
 
     async def run(self, *arguments: str) -> str:
         """Run Helm; return its output."""
@@ -98,6 +98,33 @@ async def test_an_upgrade_begins_a_release_and_a_second_upgrade_does_not_disturb
     await chart.run("uninstall", "shop")
     await story.gone(ROLLOUTS)
     await story.gone(DEPLOYMENTS)
+
+
+async def test_helm_takes_a_held_deployment_for_ready_and_its_rollback_ends_the_release(
+    helm: Path, product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    story = Story(
+        product.plane,
+        recorder,
+        Application("shop", namespace_of_product, True, STEPS, virtual_service=True),
+    )
+    chart = Chart(helm, product.plane.kubeconfig(), namespace_of_product)
+    style = "rollout.extraDeployment=true"
+    await chart.upgrade(style)
+    await story.pods_ready()
+    await story.labelled()
+
+    # Helm's exit code is 0: it did not wait for the end of the release, and rolled nothing back.
+    await chart.upgrade(style, "image.tag=v2", waits=("--atomic", "--timeout=300s"))
+    await story.paused_at(1)
+
+    await chart.run("rollback", "shop", "1")
+    await story.completed()
+    await story.event("ReleaseCanceled")
+    workload = await story.client.get(path_of(story.key(DEPLOYMENTS)))
+    assert image_of(workload["spec"]["template"]) == "shop:v1"
+    await chart.run("uninstall", "shop")
+    await story.gone(ROLLOUTS)
 
 
 async def test_without_a_rollout_the_chart_is_an_ordinary_chart(
