@@ -131,10 +131,11 @@ bench: $(READY) ## Measure the figures of the README and write docs/benchmarks.m
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m tests.bench --write docs/benchmarks.md
 
-bench-full: $(READY) ## The same, and ten thousand Rollouts, a thousand releases at once, and a soak (more than an hour)
+bench-full: $(READY) ## The same, scripts in the worker, ten thousand Rollouts, a thousand releases at once, and a soak (more than an hour)
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m tests.bench --large --write docs/benchmarks.md; usual=$$?; \
-	$(BIN)/python -m tests.bench.scale; scale=$$?; $(MAKE) --no-print-directory plots && exit $$((usual | scale))
+	$(BIN)/python -m tests.bench_lua --write; worker=$$?; \
+	$(BIN)/python -m tests.bench.scale; scale=$$?; $(MAKE) --no-print-directory plots && exit $$((usual | worker | scale))
 
 plots: $(READY) ## Draw the plots of docs/benchmarks: the cost against the size (MEASURE=1: measure a release first)
 	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2

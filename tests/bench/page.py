@@ -1,7 +1,7 @@
 """Writes docs/benchmarks.md: the figures, the machine, and how to measure them again.
 
-Invariant: every figure of the page is a row of one run, except the figures at scale, which name their own runs; a
-missing measurement is listed. It must not measure or judge.
+Invariant: every figure of the page is a row of one run, except those at scale and those of the script worker, which
+name their own runs; a missing measurement is listed. It must not measure or judge.
 """
 
 import os
@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from localcluster.build import KUBERNETES_VERSION
 from tests.bench.registry import Measurement, Row
-from tests.bench.scale.section import section
+from tests.bench.scale.section import section as section_at_scale
+from tests.bench_lua.section import section as section_of_the_worker
 
 HEAD = """# Benchmarks
 
@@ -56,7 +57,7 @@ def page(
     if left_out:
         names = "\n".join(f"- {m.about}: `python -m tests.bench --only {m.name}`" for m in left_out)
         parts.append(f"## Not measured in this run\n\n{names}\n")
-    parts.append(section())
+    parts += [section_at_scale(), section_of_the_worker()]
     return "\n".join(parts)
 
 

@@ -31,16 +31,22 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One figure and its goal. `gate`: missing it fails the run."""
+    """One figure and its goal."""
 
     name: str
     value: float
     bound: float
     unit: str
     at_most: bool = True
-    gate: bool = False
+    fails_beyond: float | None = None
+    """The run fails if the figure is larger; None if the figure is only reported."""
 
     @property
     def reached(self) -> bool:
         """The figure is on the right side of its bound."""
         return self.value <= self.bound if self.at_most else self.value >= self.bound
+
+    @property
+    def fails(self) -> bool:
+        """The figure is too bad for the run to pass."""
+        return self.fails_beyond is not None and self.value > self.fails_beyond

@@ -83,9 +83,12 @@ async def measure(running: Worker, alone: float) -> dict[int, Figures]:
 
 
 def goals(found: dict[int, Figures]) -> list[Goal]:
-    """The gate compares with the same machine's own p99 without hogs."""
+    """Compared with the same machine's own p99 without hogs.
+
+    The run fails beyond 2: other programs change this figure by a factor of two.
+    """
     alone, beset = found[0].percentile(0.99), found[HOGS[-1]].percentile(0.99)
     return [
-        Goal("neighbours' p99 beside 4 hogs / alone", beset / alone, 2, "x", gate=True),
+        Goal("neighbours' p99 beside 4 hogs / alone", beset / alone, 1.5, "x", fails_beyond=2),
         Goal("neighbours' p99 beside 4 hogs", beset * 1000, 50, "ms"),
     ]

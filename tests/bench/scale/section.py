@@ -5,26 +5,20 @@ Invariant: the page has the rows of the record, and no other figure. It must not
 
 from collections.abc import Iterator
 
-from demo.stage import ROOT
 from tests.bench.scale.curves import PICTURES
 from tests.bench.scale.record import Measured, read
 from tests.bench.scale.scenarios import ALL
+from tests.bench.sections import replace_section
 
-PAGE = ROOT / "docs" / "benchmarks.md"
-BEGIN = "## At scale\n"
-NEXT = "\n## "
+HEADING = "## At scale"
 
 
 def write_section() -> None:
     """Put the part of the page in the place of the one that is there."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, found, after = rest.partition(NEXT)
-    whole = before.rstrip() + "\n\n" + section() + found.lstrip("\n") + after
-    PAGE.write_text(whole, encoding="utf-8")
+    replace_section(HEADING, section())
 
 
-HEAD = """## At scale
+HEAD = f"""{HEADING}
 
 Each scenario has a control plane of its own, and memory is read at rest. The controller itself measures, fifty times
 a second, how late its event loop is. It measures the delay by the clock, which other programs on the machine make

@@ -4,11 +4,30 @@ import pytest
 
 from tests.bench.scale.curves import PICTURES, Picture, points
 from tests.bench.scale.record import RECORD, read
-from tests.bench.scale.section import PAGE, section
+from tests.bench.scale.section import section
+from tests.bench.sections import PAGE, replaced
+from tests.bench_lua.section import section as section_of_the_worker
 
 
-def test_the_page_has_the_figures_of_the_record() -> None:
-    assert section().strip() in PAGE.read_text(encoding="utf-8")
+def test_the_page_has_the_figures_of_the_records() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert section().strip() in page
+    assert section_of_the_worker().strip() in page
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("# Page\n\n## One\n\nold\n\n## Two\n\nkept\n", "# Page\n\n## One\n\nnew\n\n## Two\n\nkept\n"),
+        ("# Page\n\n## Two\n\nkept\n\n## One\n\nold\n", "# Page\n\n## Two\n\nkept\n\n## One\n\nnew\n"),
+        ("# Page\n\n## Two\n\nkept\n", "# Page\n\n## Two\n\nkept\n\n## One\n\nnew\n"),
+    ],
+    ids=["in the middle", "at the end", "not there"],
+)  # fmt: skip
+def test_a_section_is_written_in_its_place_and_the_others_keep_their_text(
+    page: str, expected: str
+) -> None:
+    assert replaced(page, "## One", "## One\n\nnew\n") == expected
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
