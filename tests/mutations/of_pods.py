@@ -282,7 +282,7 @@ OF_PODS: tuple[Mutation, ...] = (
         "rollout.moving.doubled",
         (
             "a doubled CloneSet is over while old pods are there",
-            "        if context.pod_set.status.replicas > context.replicas or _serves_surplus_pods(context):\n",
+            "        if surplus or services.stable_services_lead_to_leaving_pods(context):\n",
             "        if context.replicas < 0:\n",
             DOUBLED,
         ),

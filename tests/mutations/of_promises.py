@@ -80,6 +80,12 @@ OF_PROMISES: tuple[Mutation, ...] = (
             "\n",
             "unit/domain/rollout/test_blue_green.py::test_a_restore_that_stopped_half_way_goes_on_and_gives_no_share_again",
         ),
+        (
+            "the routes return while old pods are among the endpoints",
+            "    return Stop(status=status) if leaving else None\n",
+            "    return None\n",
+            "unit/domain/rollout/test_routing.py::test_routes_are_not_restored_while_the_stable_service_leads_to_a_deleted_pod",
+        ),
     ),
     *named(
         "controller.domain.rollout.phases",

@@ -189,7 +189,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.finalising",
         (
             "success restores the routes before the workload is upgraded",
-            "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n        *_ROUTES_RETURN,\n",
+            "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n        (FinalisingStep.RESUME_WORKLOAD, _old_pods_have_left),\n",
             "        *_ROUTES_RETURN,\n        (FinalisingStep.RESUME_WORKLOAD, _promote),\n",
         ),
         (

@@ -153,6 +153,14 @@ def _is_promoted(context: ReleaseContext, status: RolloutStatus) -> bool:
     return not _still_frozen(context) and mechanism_of(context).promoted(context, status) is None
 
 
+def _old_pods_have_left(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """The routes return to the stable Services only when no old pod is among their endpoints: until then the routes
+    lead to new pods alone.
+    """
+    leaving = services.stable_services_lead_to_leaving_pods(context)
+    return Stop(status=status) if leaving else None
+
+
 def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Write the owner's own values in one patch; then wait until all pods are of the workload's template."""
     if _still_frozen(context):
@@ -259,6 +267,7 @@ _SEQUENCES: dict[Goal, _Sequence] = {
         (FinalisingStep.ROUTE_TO_NEW, _route_to_new),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),
         (FinalisingStep.RESUME_WORKLOAD, _promote),
+        (FinalisingStep.RESUME_WORKLOAD, _old_pods_have_left),
         *_ROUTES_RETURN,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         *_MARKS_GO,

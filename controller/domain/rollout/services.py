@@ -155,6 +155,14 @@ def _does_not_lead_to_new_pods(context: ReleaseContext, name: str) -> bool:
     return bool(wanted) and not wanted & context.ready_endpoints(name)
 
 
+def stable_services_lead_to_leaving_pods(context: ReleaseContext) -> bool:
+    """Pods that are being deleted are still endpoints: their workload no longer counts them, and the slices follow a
+    moment later.
+    """
+    leaving = {pod.metadata.uid for pod in context.workload.pods if pod.metadata.deleting}
+    return any(leaving & context.ready_endpoints(name) for name in context.stable_services)
+
+
 def not_yet_endpoints(context: ReleaseContext, pods: Iterable[Pod]) -> int:
     """How many of these pods are ready and selected by a stable Service, and are not among its endpoints yet."""
     if context.shared:

@@ -16,7 +16,7 @@ from controller.domain.decision import Action, FieldOfSpec, Refusal
 from controller.domain.pods.doubling import Present, beyond, doubled
 from controller.domain.pods.partition import CLOSED, surging
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout import autoscalers
+from controller.domain.rollout import autoscalers, services
 from controller.domain.rollout.moving import clones_from_zero
 from controller.domain.rollout.moving.sets import (
     Sets,
@@ -105,7 +105,8 @@ class DoubledCloneSet(Sets):
 
     def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """As for all sets; also, surplus pods are gone, and no Service selects them."""
-        if context.pod_set.status.replicas > context.replicas or _serves_surplus_pods(context):
+        surplus = context.pod_set.status.replicas > context.replicas
+        if surplus or services.stable_services_lead_to_leaving_pods(context):
             return Stop(status)
         return super().promoted(context, status)
 
@@ -125,11 +126,6 @@ def _scale_strategy(context: ReleaseContext) -> ScaleStrategy:
 
 def _old_pods(context: ReleaseContext) -> tuple[Pod, ...]:
     return tuple(pod for pod in context.workload.pods if pod.revision != context.new_revision)
-
-
-def _serves_surplus_pods(context: ReleaseContext) -> bool:
-    going = {pod.metadata.uid for pod in context.workload.pods if pod.metadata.deleting}
-    return any(going & context.ready_endpoints(service) for service in context.stable_services)
 
 
 def _cannot_surge(context: ReleaseContext) -> Refusal | None:

@@ -5,8 +5,10 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
+from controller.api.networking import Endpoint, TargetRef
 from controller.api.rollout import (
     CanaryStrategy,
+    FinalisingStep,
     MoonshiftStatus,
     NetworkRef,
     PatchMetadata,
@@ -16,6 +18,7 @@ from controller.api.rollout import (
 from controller.domain import reasons
 from controller.domain.availability import NotServed
 from controller.domain.decision import (
+    Decision,
     EnsureCanaryService,
     EnsureRoutes,
     RestoreRoutes,
@@ -111,6 +114,10 @@ def test_the_gate_says_whether_the_canary_service_selects_by_labels_that_are_add
     seen = structs.replace(observed(world), appends_pod_labels=appends)
     made = [a for a in decided(world, seen).actions if isinstance(a, EnsureCanaryService)]
     assert [action.appends for action in made] == [appends]
+
+
+def restores(decision: Decision) -> bool:
+    return any(isinstance(action, RestoreRoutes) for action in decision.actions)
 
 
 def with_slices(seen: Observation, *keep: str) -> Observation:
@@ -274,6 +281,36 @@ def test_the_workload_is_not_promoted_before_the_unpinned_service_leads_to_new_p
     world.run_until(lambda: pin_of(world) == "")
     blind = with_slices(observed(world), "web-canary")
     assert decided(world, blind).actions == ()
+
+
+def test_routes_are_not_restored_while_the_stable_service_leads_to_a_deleted_pod() -> None:
+    world = started()
+    old = next(pod for pod in world.cluster.pods if pod.revision == revision_of(world, "v1"))
+    approve(world)
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: restores(decided(world)))
+    seen = observed(world)
+    assert seen.workload is not None
+    leaving = structs.replace(
+        old, metadata=structs.replace(old.metadata, deletion_timestamp=world.cluster.now)
+    )
+    with_leaving = structs.replace(
+        seen, workload=structs.replace(seen.workload, pods=(*seen.workload.pods, leaving))
+    )
+    assert restores(decided(world, with_leaving))
+    endpoint = Endpoint(target_ref=TargetRef("Pod", old.metadata.name, old.metadata.uid))
+    slices = tuple(
+        structs.replace(part, endpoints=(*(part.endpoints or ()), endpoint))
+        if part.service == "web"
+        else part
+        for part in seen.slices
+    )
+    behind = decided(world, structs.replace(with_leaving, slices=slices))
+    assert behind.actions == ()
+    release_status = behind.status.of_release
+    assert release_status is not None
+    assert release_status.finalising_step == FinalisingStep.RESUME_WORKLOAD
 
 
 def test_a_step_of_all_replicas_waits_until_the_unpinned_service_leads_to_new_pods() -> None:
