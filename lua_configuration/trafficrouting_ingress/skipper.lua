@@ -25,10 +25,8 @@ local share, given = shares[stable] or 100, (shares[stable] or 100) + (shares[ca
 if share > 0 then
     share = given
 end
-shares[canary] = math.floor(share * obj.canaryWeight / 100 + 0.5)
-if shares[canary] == 0 and share > 0 then
-    shares[canary] = 1
-end
+-- Skipper compares the shares of a path with their sum, whatever it is, and reads fractions.
+shares[canary] = share * obj.canaryWeight / 100
 shares[stable] = share - shares[canary]
 data.annotations[KEY] = json.encode(shares)
 
