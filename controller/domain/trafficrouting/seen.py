@@ -29,6 +29,8 @@ class MemberSeen(Value, frozen=True):
     rollout: Rollout
     new_pods: tuple[Pod, ...] = ()
     pods: tuple[Pod, ...] = ()
+    removes_the_stable_side: bool = False
+    """The release, or its step, replaces the last stable pod: it is no trouble that none is ready."""
 
 
 class TrafficRoutingSeen(Value, frozen=True):
