@@ -11,6 +11,7 @@ from controller.api.jsontree import JsonObject, child, items, same, text
 from controller.api.trafficrouting import TrafficRoutingSpec
 from controller.api.validation.own_scripts import check_own_scripts
 from controller.domain.admission.gateways import GatewayVerdict, missing_scripts, validate_step
+from controller.domain.decision import Reference
 from controller.domain.traffic.plan.abilities import Headers, granted
 from controller.domain.traffic.plan.traffic_plan import references_of
 
@@ -41,6 +42,19 @@ def admit_traffic_routing(
     abilities = [(item, granted(item, references, headers)) for item in references]
     path = "spec.strategy." + ("matches" if step.matches else "weight")
     verdict = validate_step(path, step, abilities)
-    return msgspec.structs.replace(
-        verdict, warnings=(*missing_scripts(references, headers), *verdict.warnings)
+    warnings = (*missing_scripts(references, headers), *_without_subset(references))
+    return msgspec.structs.replace(verdict, warnings=(*warnings, *verdict.warnings))
+
+
+def _without_subset(references: tuple[Reference, ...]) -> tuple[str, ...]:
+    """Warnings about VirtualServices without a DestinationRule: Istio answers 503 for a subset that is not defined."""
+    istio = [item for item in references if item.group == "networking.istio.io"]
+    defined = {item.stable_service for item in istio if item.kind == "DestinationRule"}
+    return tuple(
+        f"{item} will lead to the subset canary of Service {item.stable_service}, and no DestinationRule of this Service "
+        "is named beside it: name it, or make sure that one defines this subset"
+        for item in istio
+        if item.kind == "VirtualService"
+        and item.own_script is None
+        and item.stable_service not in defined
     )

@@ -51,6 +51,22 @@ def test_a_script_that_is_not_there_yet_is_a_warning() -> None:
     assert verdict.warnings[0].startswith("there is no script for Ingress class later")
 
 
+def test_a_subset_that_no_named_destination_rule_defines_is_a_warning() -> None:
+    def istio(*kinds: str) -> JsonObject:
+        refs = [
+            {"apiVersion": "networking.istio.io/v1", "kind": kind, "name": "web"} for kind in kinds
+        ]
+        entry = {"service": "web", "customNetworkRefs": refs}
+        return changed(lane({"weight": 20}), ("spec", "objectRef"), [entry])
+
+    def warned(*kinds: str) -> tuple[str, ...]:
+        return admit_traffic_routing(None, istio(*kinds), lambda _: ScriptHeader()).warnings
+
+    (text,) = warned("VirtualService")
+    assert text.startswith("VirtualService/web will lead to the subset canary of Service web")
+    assert warned("VirtualService", "DestinationRule") == ()
+
+
 def test_an_update_that_leaves_the_spec_as_it_is_passes() -> None:
     old = lane({"weight": 20})
     new = changed(old, ("metadata", "labels"), {"a": "b"})
