@@ -51,8 +51,8 @@ def _without_subset(references: tuple[Reference, ...]) -> tuple[str, ...]:
     istio = [item for item in references if item.group == "networking.istio.io"]
     defined = {item.stable_service for item in istio if item.kind == "DestinationRule"}
     return tuple(
-        f"{item} will lead to the subset canary of Service {item.stable_service}, and no DestinationRule of this Service "
-        "is named beside it: name it, or make sure that one defines this subset"
+        f"{item} will lead to the subset canary of Service {item.stable_service}, and no DestinationRule of this "
+        "Service is named beside it: name it, or make sure that one defines this subset"
         for item in istio
         if item.kind == "VirtualService"
         and item.own_script is None
