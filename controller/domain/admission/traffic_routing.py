@@ -13,6 +13,7 @@ from controller.api.validation.own_scripts import check_own_scripts
 from controller.domain.admission.gateways import GatewayVerdict, missing_scripts, validate_step
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.abilities import Headers, granted
+from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.plan.traffic_plan import references_of
 
 
@@ -42,19 +43,21 @@ def admit_traffic_routing(
     abilities = [(item, granted(item, references, headers)) for item in references]
     path = "spec.strategy." + ("matches" if step.matches else "weight")
     verdict = validate_step(path, step, abilities)
-    warnings = (*missing_scripts(references, headers), *_without_subset(references))
+    warnings = (*missing_scripts(references, headers), *_without_subsets(references, headers))
     return msgspec.structs.replace(verdict, warnings=(*warnings, *verdict.warnings))
 
 
-def _without_subset(references: tuple[Reference, ...]) -> tuple[str, ...]:
-    """Warnings about VirtualServices without a DestinationRule: Istio answers 503 for a subset that is not defined."""
-    istio = [item for item in references if item.group == "networking.istio.io"]
-    defined = {item.stable_service for item in istio if item.kind == "DestinationRule"}
+def _without_subsets(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:
+    """Warnings about objects that lead to a subset which another kind of object defines, and none of it is named.
+
+    Members share a Service, so a subset alone tells their versions apart; Istio answers 503 for one that is not defined.
+    """
+    named = {(kind_of(item), item.stable_service) for item in references}
     return tuple(
-        f"{item} will lead to the subset canary of Service {item.stable_service}, and no DestinationRule of this "
-        "Service is named beside it: name it, or make sure that one defines this subset"
-        for item in istio
-        if item.kind == "VirtualService"
-        and item.own_script is None
-        and item.stable_service not in defined
+        f"{item} leads to the new version by a subset of Service {item.stable_service} that a {kind.kind} defines, and "
+        "none is named beside it: name it, or make sure that it has the subset"
+        for item in references
+        if (header := headers(item)) is not None
+        for kind in header.after
+        if (kind, item.stable_service) not in named
     )

@@ -6,7 +6,7 @@ from controller.api.jsontree import JsonObject, changed
 from controller.domain.admission.gateways import GatewayVerdict
 from controller.domain.admission.traffic_routing import admit_traffic_routing
 from controller.domain.decision import Reference
-from controller.domain.traffic.plan.header import ScriptHeader
+from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
 
 MATCH = {"headers": [{"name": "gray", "value": "1"}]}
 REFUSED = "spec.strategy.weight: Unsupported value: Ingress class kong (Ingress/web) cannot divide requests by weight"
@@ -60,10 +60,17 @@ def test_a_subset_that_no_named_destination_rule_defines_is_a_warning() -> None:
         return changed(lane({"weight": 20}), ("spec", "objectRef"), [entry])
 
     def warned(*kinds: str) -> tuple[str, ...]:
-        return admit_traffic_routing(None, istio(*kinds), lambda _: ScriptHeader()).warnings
+        rule = GroupKind("networking.istio.io", "DestinationRule")
+
+        def after(reference: Reference) -> ScriptHeader:
+            return ScriptHeader(after=(rule,) if reference.kind == "VirtualService" else ())
+
+        return admit_traffic_routing(None, istio(*kinds), after).warnings
 
     (text,) = warned("VirtualService")
-    assert text.startswith("VirtualService/web will lead to the subset canary of Service web")
+    assert text.startswith(
+        "VirtualService/web leads to the new version by a subset of Service web that a DestinationRule defines"
+    )
     assert warned("VirtualService", "DestinationRule") == ()
 
 

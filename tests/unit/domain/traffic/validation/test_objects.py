@@ -87,9 +87,7 @@ def test_an_unsound_object_is_refused(given: Any, expected: str) -> None:
     ],
     ids=["ours", "ours-with-namespace", "elsewhere", "another-namespace"],
 )
-def test_a_route_beside_leads_to_the_rollouts_services_only(
-    backend: dict[str, str], expected: str
-) -> None:
+def test_a_route_beside_leads_to_the_rollouts_services_only(backend: Json, expected: str) -> None:
     reference = Reference("gateway.networking.k8s.io/v1", "HTTPRoute", "web", "web", "web-canary")
     made: Json = {
         "apiVersion": "gateway.networking.k8s.io/v1",
