@@ -50,7 +50,7 @@ def admit_traffic_routing(
 def _without_subsets(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:
     """Warnings about objects that lead to a subset which another kind of object defines, and none of it is named.
 
-    Members share a Service, so a subset alone tells their versions apart; Istio answers 503 for one that is not defined.
+    Members share a Service, so a subset alone tells their versions apart; Istio answers 503 for an undefined one.
     """
     named = {(kind_of(item), item.stable_service) for item in references}
     return tuple(
