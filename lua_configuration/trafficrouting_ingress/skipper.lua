@@ -58,7 +58,9 @@ for _, rule in ipairs(data.spec.rules or {}) do
         rule.http.paths = paths
     end
 end
-if not found then
+if service_of({backend = data.spec.defaultBackend}).name == stable then
+    error("the default backend of an " .. KIND .. " has no shares: give Service " .. stable .. " a path")
+elseif not found then
     error("no path of this " .. KIND .. " points at Service " .. stable)
 end
 return data

@@ -189,6 +189,15 @@ async def test_small_shares_of_skipper_are_divided_in_fractions(
     assert json.loads(json.loads(answer.result_json)["annotations"][key]) == shares
 
 
+async def test_a_default_backend_of_skipper_is_refused_because_it_has_no_shares(
+    script_worker: Worker,
+) -> None:
+    content = ingress(WEB)
+    content["spec"]["defaultBackend"] = WEB["backend"]
+    answer = await of_class(script_worker, "skipper", content, Step(traffic="10%"))
+    assert "the default backend of an Ingress of Skipper has no shares" in answer.message
+
+
 async def test_an_owners_methods_of_kong_are_not_widened(script_worker: Worker) -> None:
     content = ingress(WEB, **{"konghq.com/methods": "GET, HEAD"})
     post = await of_class(script_worker, "kong", content, step_of("matches: [{method: POST}]"))

@@ -17,7 +17,7 @@ from controller.domain.traffic.drift.object_state import (
     last_editor,
     other_user,
 )
-from controller.domain.traffic.drift.policy import PutBacks, next_put_back
+from controller.domain.traffic.drift.policy import PutBacks, changed_at, next_put_back
 from controller.domain.traffic.restoring.restore import restore
 from controller.domain.traffic.tree import Tree, same
 
@@ -62,7 +62,8 @@ def corrections(
     last = PutBacks(record.corrected, record.corrected_at, record.corrected_before)
     if not places or at is None:
         return last
-    return next_put_back(last, places, at, last_editor(object_state, disturbed).at or at)
+    edited_at = last_editor(object_state, disturbed).at
+    return next_put_back(last, places, at, changed_at(edited_at, last.at, at))
 
 
 def stored_how(original: Tree, sent: Tree, kept: Tree) -> Stored:
