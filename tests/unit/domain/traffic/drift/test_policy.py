@@ -91,7 +91,8 @@ def test_a_place_that_is_changed_now_and_then_is_put_back_each_time() -> None:
 
 def test_an_object_that_is_deleted_at_once_each_time_is_made_again_twice_in_five_minutes() -> None:
     """A deletion leaves no time: passes for other reasons are no sign that the fight is over."""
-    last, done = PutBacks(), []
+    last = PutBacks()
+    done: list[float] = []
     for seconds in range(0, 1200, 10):
         state = RoutePresent(
             raw=msgspec.Raw(b"{}"),
