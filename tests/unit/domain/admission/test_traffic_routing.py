@@ -5,6 +5,7 @@ import pytest
 from controller.api.jsontree import JsonObject, changed
 from controller.domain.admission.gateways import GatewayVerdict
 from controller.domain.admission.traffic_routing import admit_traffic_routing
+from controller.domain.availability import NotServed
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
 
@@ -79,6 +80,45 @@ def test_an_update_that_leaves_the_spec_as_it_is_passes() -> None:
     new = changed(old, ("metadata", "labels"), {"a": "b"})
     assert admit_traffic_routing(old, new, headers).findings == ()
     assert admit_traffic_routing(lane({"matches": [MATCH]}), new, headers).message == REFUSED
+
+
+WRITTEN = {"written": ["Ingress.networking.k8s.io/web"]}
+DESCENT = {"written": [], "descent": {"depth": 1}}
+
+
+@pytest.mark.parametrize(
+    ("status", "refused"),
+    [(WRITTEN, True), (DESCENT, True), ({"written": []}, False), ({}, False)],
+    ids=["leads", "is-being-restored", "rests", "is-new"],
+)
+def test_an_object_that_follows_a_shared_route_may_not_be_taken_out(
+    status: JsonObject, refused: bool
+) -> None:
+    """Nobody would restore it."""
+    old = changed(lane({"matches": [MATCH]}), ("status",), status)
+    other = {"service": "web", "ingress": {"name": "shop", "classType": "kong"}}
+    for entries in ([other], [{**other, "service": "shop"}], []):
+        new = changed(lane({"matches": [MATCH]}), ("spec", "objectRef"), entries)
+        found = admit_traffic_routing(old, new, headers).message
+        assert found.startswith("spec.objectRef: Forbidden") == refused
+        assert ("Ingress.networking.k8s.io/web" in found) == refused
+    same = {"service": "web", "ingress": {"name": "web", "classType": "kong"}}
+    more = changed(lane({"matches": [MATCH]}), ("spec", "objectRef"), [same, other])
+    assert admit_traffic_routing(old, more, headers).findings == ()
+
+
+@pytest.mark.parametrize("reason", ["GatewayObjectNotFound", NotServed.reason])
+def test_a_reference_to_a_missing_object_may_be_corrected(reason: str) -> None:
+    missing = {"type": "Stalled", "status": "True", "reason": reason}
+    status = {**WRITTEN, "conditions": [missing]}
+    old = changed(lane({"matches": [MATCH]}), ("status",), status)
+    new = changed(lane({"matches": [MATCH]}), ("spec", "objectRef"), [])
+    assert admit_traffic_routing(old, new, headers).findings == ()
+
+
+def test_an_earlier_spec_that_cannot_be_read_names_no_object() -> None:
+    old = changed(lane(1), ("status",), DESCENT)
+    assert admit_traffic_routing(old, lane({"matches": [MATCH]}), headers).findings == ()
 
 
 def test_an_object_under_deletion_passes() -> None:
