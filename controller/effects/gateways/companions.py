@@ -79,7 +79,8 @@ class Companions:
             kind = _as(reference, manifest)
             companion = by_identity.get(f"{kind.kind}/{kind.name}")
             if companion is not None and companion.leaving:
-                return NotYet(f"{kind} is being deleted", LEAVING)
+                subject = f"{kind.kind} {plan.namespace}/{kind.name}"
+                return refusals.is_going(subject, companion.finalizers, LEAVING)
             if (
                 companion is not None
                 and companion.whole

@@ -8,7 +8,6 @@ from controller.api import names
 from controller.api.rollout import IngressRef, TrafficRoutingRef
 from controller.domain.decision import (
     Done,
-    NotYet,
     Outcome,
     Reference,
     Refusal,
@@ -144,15 +143,22 @@ async def test_objects_that_are_wanted_no_more_go() -> None:
     assert await scene.ensure("10%") == Done()
 
 
-async def test_a_namesake_on_its_way_out_is_waited_for() -> None:
+async def test_a_namesake_on_its_way_out_is_waited_for_with_a_reason() -> None:
     scene = Scene()
     await scene.ensure()
 
     def leave(obj: Any) -> None:
         obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        obj["metadata"]["finalizers"] = ["example.com/addresses"]
 
     scene.server.edit("Ingress", "web-canary", leave)
-    assert isinstance(await scene.ensure(), NotYet)
+    outcome = await scene.ensure()
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, outcome.retry_after) == ("ObjectIsGoing", 1)
+    assert outcome.message.startswith(
+        "Ingress demo/web-canary of an earlier release is still being"
+    )
+    assert "(example.com/addresses)" in outcome.message
     assert await scene.restore() == Done(wrote=True)
 
 
