@@ -85,9 +85,13 @@ def _concerns(entry: Json, hosts: set[str]) -> bool:
     named = entry.get("hosts") if isinstance(entry, dict) else None
     if not isinstance(named, list) or not named or "" in hosts:
         return True
-    # A name such as *.example.com is for the hosts with one more label.
-    wildcards = {f"*.{host.partition('.')[2]}" for host in hosts}
-    return bool((hosts | wildcards) & set(map(str, named)))
+    names = set(map(str, named))
+    return bool(hosts & names or _patterns(hosts) & names or hosts & _patterns(names))
+
+
+def _patterns(hosts: set[str]) -> set[str]:
+    """The names that are also for these hosts: *.example.com is for every host with one label more."""
+    return {f"*.{host.partition('.')[2]}" for host in hosts}
 
 
 def _annotation_leads(content: Tree, service: str) -> bool:

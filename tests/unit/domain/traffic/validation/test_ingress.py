@@ -87,6 +87,8 @@ def test_a_certificate_for_all_names_of_a_domain_is_copied_for_a_host_of_it() ->
         }
     }
     assert copy(content)["spec"]["tls"] == [{"hosts": ["*.example.com"]}]
+    content["spec"]["rules"] = [{"host": "*.example.org", "http": {"paths": [path("web")]}}]
+    assert copy(content)["spec"]["tls"] == [{"hosts": ["a.example.org"]}]
 
 
 def test_a_script_gets_no_copy_where_only_an_annotation_leads_to_the_service() -> None:
