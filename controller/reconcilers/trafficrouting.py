@@ -10,7 +10,6 @@ from typing import Protocol
 
 from controller.api.meta import Key
 from controller.api.trafficrouting import TrafficRouting
-from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -26,6 +25,7 @@ from controller.domain.decision import (
     SetFinalizers,
 )
 from controller.domain.observation import Observation, RouteSeen
+from controller.domain.rollout.empty_side_record import removes_the_stable_side
 from controller.domain.rollout.messages import status_refused
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.shared_routing import pods_led_to
@@ -125,14 +125,15 @@ class SharedWorld:
         for name in joined(routing):
             seen = self._source.observe(Key(key.namespace, name))
             if seen is not None:
-                pods = seen.workload.pods if seen.workload is not None else ()
-                found.append(MemberSeen(seen.rollout, self._new_pods(seen), pods))
+                found.append(self._member(seen))
         return found
 
-    def _new_pods(self, seen: Observation) -> tuple[Pod, ...]:
+    def _member(self, seen: Observation) -> MemberSeen:
         if seen.workload is None:
-            return ()
-        return pods_led_to(ReleaseContext(seen=seen, now=self._clock.now()))
+            return MemberSeen(seen.rollout)
+        context = ReleaseContext(seen=seen, now=self._clock.now())
+        whole = removes_the_stable_side(context, seen.rollout.status)
+        return MemberSeen(seen.rollout, pods_led_to(context), seen.workload.pods, whole)
 
 
 def _owner(key: Key) -> Key:

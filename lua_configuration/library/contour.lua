@@ -12,19 +12,26 @@ local TYPES = {
     notpresent = "6",
 }
 
----The conditions with another path in place of their own.
+---The conditions with another path in place of their own. The path is the last of them: Contour takes an exact path that
+---is not the last condition for a prefix.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]
 function contour.with_path(list, path)
-    local result = {{[PATH_KEYS[path.type]] = path.value}}
+    local result = {}
     for _, condition in ipairs(tables.copy(list)) do
         condition.prefix, condition.exact, condition.regex = nil, nil, nil
         if next(condition) ~= nil then
             table.insert(result, condition)
         end
     end
+    table.insert(result, {[PATH_KEYS[path.type]] = path.value})
     return result
+end
+
+-- Adds a condition as the last one, or before an exact path, which stays the last (see `with_path`).
+local function insert(list, condition)
+    table.insert(list, list[#list] and list[#list].exact and #list or #list + 1, condition)
 end
 
 ---Adds a condition; false if it can never hold together with the others.
@@ -44,7 +51,7 @@ function contour.add(list, condition)
             end
         end
     end
-    table.insert(list, {[field] = {name = name, [condition.regex and "regex" or "exact"] = value}})
+    insert(list, {[field] = {name = name, [condition.regex and "regex" or "exact"] = value}})
     return true
 end
 
@@ -113,8 +120,8 @@ local function joined(known, made)
                 end
             end
         end
-        if condition.header or condition.queryParameter then
-            tables.add(result, tables.copy(condition))
+        if (condition.header or condition.queryParameter) and not tables.contains(result, condition) then
+            insert(result, tables.copy(condition))
         end
     end
     return result

@@ -20,7 +20,11 @@ local function canary_entry(step, entry)
     if destination.kube then
         destination.kube.ref.name = step.canary
     else
-        destination.upstream.name = tostring(step.namespace) .. "-" .. step.canary .. "-" .. upstream_port(step, destination)
+        local name = tostring(step.namespace) .. "-" .. step.canary .. "-" .. upstream_port(step, destination)
+        if #name > 63 then
+            error("Gloo shortens the name of the upstream " .. name .. ": name Service " .. step.stable .. " by kube")
+        end
+        destination.upstream.name = name
     end
     result.weight = nil
     return result

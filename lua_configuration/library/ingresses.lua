@@ -114,6 +114,9 @@ end
 ---@param match? moonshift.Match
 ---@return table
 function ingresses.beside(obj, kind, number, match)
+    if obj.canaryIngress == nil then
+        error("no path of this Ingress leads to Service " .. obj.stableService .. ": give it one")
+    end
     local result = tables.copy(obj.canaryIngress)
     if number > 1 then
         result.metadata.name = result.metadata.name .. "-" .. (number - 1)
@@ -124,8 +127,10 @@ function ingresses.beside(obj, kind, number, match)
         local path_type = PATH_TYPES[path.type or "PathPrefix"]
         if path_type == nil then
             error("no " .. kind .. " can match paths by type " .. path.type)
+        elseif result.spec.rules == nil then
+            error("a path cannot take the place of a default backend: give Service " .. obj.stableService .. " a path")
         end
-        for _, rule in ipairs(result.spec.rules or {}) do
+        for _, rule in ipairs(result.spec.rules) do
             -- Only once, even if the rule has several paths.
             local first = rule.http.paths[1]
             first.path, first.pathType = path.value or "/", path_type

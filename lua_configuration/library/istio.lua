@@ -4,9 +4,39 @@
 local istio = {}
 
 local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
+local NOUNS = {headers = "header ", queryParams = "query parameter "}
+
+local function put(match, kind, name, matcher)
+    match[kind] = match[kind] or {}
+    if match[kind][name] ~= nil and not tables.same(match[kind][name], matcher) then
+        error("no VirtualService can match " .. NOUNS[kind] .. name .. " in two ways at once")
+    end
+    match[kind][name] = matcher
+end
+
+---The text behind the Service's name in a host: nothing, or a namespace with or without more; nil if the host is not the
+---Service. Without a namespace given, the first label decides.
+---@param host any
+---@param service string
+---@param namespace string?
+---@return string?
+function istio.suffix_of(host, service, namespace)
+    if host == service then
+        return ""
+    elseif type(host) ~= "string" or host:sub(1, #service + 1) ~= service .. "." then
+        return nil
+    end
+    local suffix = host:sub(#service + 1)
+    local owner, rest = suffix:match("^%.([^.]+)(.*)$")
+    local plain = rest == "" or rest == ".svc" or (rest or ""):sub(1, 5) == ".svc."
+    if owner == nil or (namespace ~= nil and (owner ~= namespace or not plain)) then
+        return nil
+    end
+    return suffix
+end
 
 ---An alternative of the step in Istio's fields. Header names are written in lower case; claims (@…) and :pseudo headers
----keep their case.
+---keep their case. There is one condition for a header and for a parameter, so a second one is an error.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative)
@@ -20,17 +50,13 @@ function istio.match_of(alternative)
         if condition.what == "method" then
             result.method = matcher
         elseif condition.what == "query" then
-            result.queryParams = result.queryParams or {}
-            result.queryParams[name] = matcher
+            put(result, "queryParams", name, matcher)
         else
-            result.headers = result.headers or {}
-            result.headers[name:find("^[@:]") and name or name:lower()] = matcher
+            put(result, "headers", name:find("^[@:]") and name or name:lower(), matcher)
         end
     end
     return result
 end
-
-local NOUNS = {headers = "header ", queryParams = "query parameter "}
 
 -- Adds the wanted conditions on headers or query parameters to an entry's; false if they can never hold together.
 local function add_named(entry, kind, wanted)

@@ -8,8 +8,9 @@ local named_backends = {}
 ---declared one if there is one, otherwise a copy called `<name>-canary`.
 ---@param step moonshift.Step
 ---@param declared table[]?
----@param fields {service: string, port: string, noun: string, only?: fun(backend: table): boolean} where a backend has its
----  Service and its port, its name in messages, and whether it leads to a Service at all
+---@param fields {service: string, port: string, noun: string, longest?: integer, only?: fun(backend: table): boolean} where a
+---  backend has its Service and its port, its name in messages, the most letters of a name, and whether it leads to a
+---  Service at all
 ---@return table<string, string> twins names of the stable Service's backends: for each, the new version's backend
 ---@return table[] complete the declared backends with the copies
 function named_backends.with_copies(step, declared, fields)
@@ -32,6 +33,9 @@ function named_backends.with_copies(step, declared, fields)
             end
             twins[backend.name] = (namesake and name) or there or name
             if by_name[twins[backend.name]] == nil then
+                if fields.longest and #name > fields.longest then
+                    error(fields.noun .. " cannot be named " .. name .. ": a name has at most " .. fields.longest .. " letters")
+                end
                 local twin = tables.copy(backend)
                 twin.name, twin[fields.service] = name, step.canary
                 table.insert(complete, twin)

@@ -67,7 +67,12 @@ end
 ---@return number
 function shares.scale_for(step, services, total, sum)
     if services.exact then
-        return step.params.scale or (whole(total * step.weight / 100) and 1 or 100)
+        local share = total * step.weight / 100
+        local scale = step.params.scale or (whole(share) and 1 or 100)
+        if share > 0 and share < total and math.min(share, total - share) * scale < 0.5 then
+            error("no " .. step.kind .. " can express " .. step.weight .. " % here: its weights are too small")
+        end
+        return scale
     end
     return best_scale(step, services.most, total, sum)
 end

@@ -56,7 +56,7 @@ local function rules_in_order()
     return result
 end
 
-local ingress, rules = obj.canaryIngress, rules_in_order()
+local ingress, rules = ingresses.beside(obj, KIND, 1), rules_in_order()
 ingress.metadata.annotations = annotations
 ingress.spec.rules = #rules > 0 and rules or nil
 return {objects = {ingress}}

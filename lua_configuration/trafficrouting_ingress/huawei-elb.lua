@@ -40,7 +40,7 @@ annotations[PREFIX .. "canary-by-" .. sort] = name
 annotations[PREFIX .. "canary-by-" .. sort .. "-value"] = json.encode({values = values})
 annotations[PREFIX .. "canary-weight"] = nil
 
-local ingress = obj.canaryIngress
+local ingress = ingresses.beside(obj, KIND, 1)
 other_paths.keep(obj, ingress)
 ingress.metadata.annotations = annotations
 return {objects = {ingress}}

@@ -42,12 +42,22 @@ for number, match in ipairs(obj.matches) do
         error("no " .. KIND .. " can match query parameters")
     end
     local result = ingresses.beside(obj, KIND, number, match)
+    -- Of all default backends Kong uses the one of the oldest Ingress.
+    if result.spec.rules == nil then
+        error("no " .. KIND .. " can match for a default backend: give Service " .. obj.stableService .. " a path")
+    end
+    result.spec.defaultBackend = nil
     other_paths.keep(obj, result)
     for _, header in ipairs(match.headers or {}) do
         put_header(result.metadata.annotations, header)
     end
     if match.method then
-        result.metadata.annotations[PREFIX .. "methods"] = match.method
+        local key = PREFIX .. "methods"
+        local own = result.metadata.annotations[key]
+        if own ~= nil and not ("," .. own:gsub("%s", "") .. ","):find("," .. match.method .. ",", 1, true) then
+            error("the Ingress already matches methods " .. own)
+        end
+        result.metadata.annotations[key] = match.method
     end
     table.insert(objects, result)
 end

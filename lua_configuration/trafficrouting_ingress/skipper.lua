@@ -25,10 +25,8 @@ local share, given = shares[stable] or 100, (shares[stable] or 100) + (shares[ca
 if share > 0 then
     share = given
 end
-shares[canary] = math.floor(share * obj.canaryWeight / 100 + 0.5)
-if shares[canary] == 0 and share > 0 then
-    shares[canary] = 1
-end
+-- Skipper compares the shares of a path with their sum, whatever it is, and reads fractions.
+shares[canary] = share * obj.canaryWeight / 100
 shares[stable] = share - shares[canary]
 data.annotations[KEY] = json.encode(shares)
 
@@ -60,7 +58,9 @@ for _, rule in ipairs(data.spec.rules or {}) do
         rule.http.paths = paths
     end
 end
-if not found then
+if service_of({backend = data.spec.defaultBackend}).name == stable then
+    error("the default backend of an " .. KIND .. " has no shares: give Service " .. stable .. " a path")
+elseif not found then
     error("no path of this " .. KIND .. " points at Service " .. stable)
 end
 return data

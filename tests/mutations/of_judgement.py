@@ -145,8 +145,8 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         "controller.domain.traffic.drift.policy",
         (
             "two writers fight for ever",
-            "    return before is not None and changed_at - before < FIGHT_WINDOW\n",
-            "    return before is not None and changed_at < before\n",
+            "    return before is not None and changed - before < FIGHT_WINDOW\n",
+            "    return before is not None and changed < before\n",
             "unit/domain/traffic/drift/test_policy.py::test_a_place_that_is_changed_every_ten_seconds_is_put_back_twice_and_then_waits",
         ),
         (

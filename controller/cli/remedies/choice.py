@@ -35,6 +35,7 @@ TABLE: dict[str, Answer] = {
             reasons.SERVICE_UNREADABLE,
             reasons.SERVICE_NOT_OURS,
             reasons.OBJECT_NOT_OURS,
+            reasons.OBJECT_IS_GOING,
             reasons.ORIGINAL_CORRUPT,
             reasons.AMBIGUOUS_CHANGE,
             reasons.CHANGE_NOT_KEPT,

@@ -1,6 +1,7 @@
 """`run-script`: one run of a script on one object at one step, with all its results."""
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -116,11 +117,16 @@ def _case_of(path: Path, subject: Subject, asked: _Asked) -> Case:
         raise Failure(f"{path} holds no object")
     if asked.weight is None and not asked.matches:
         raise click.UsageError("--weight or --match is needed")
-    service = asked.service or next((d.host for d in destinations_in(original.get("spec"))), "")
+    service = asked.service or next(_names_in(original), "")
     if not service:
         raise click.UsageError("--service is needed: the object names none that can be recognised")
     plan = _plan(original, subject, service, asked)
     return Case(path, original, (CaseStep(0, words_of(plan), plan),), ())
+
+
+def _names_in(original: Tree) -> Iterator[str]:
+    """Names of the Services that the object leads to, without their namespaces."""
+    return (found.host.partition(".")[0] for found in destinations_in(original.get("spec")))
 
 
 def _plan(original: Tree, subject: Subject, service: str, asked: _Asked) -> RoutePlan:

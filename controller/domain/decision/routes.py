@@ -80,7 +80,8 @@ class RoutePlan(Value, frozen=True):
     `weight` is the share of the new revision in percent, None when the step names matches only. `identity` is given by
     the planner: equal identities mean that nothing has to be written. `left_out` are the references that cannot express
     any of the plan's matches: they send everything to the stable revision. The references of
-    `partial` can express these alternatives only: all other requests through them go to the stable revision.
+    `partial` can express these alternatives only: all other requests through them go to the stable revision. `others`
+    are references of the same owner, also those of other plans: companion objects beside these stay.
     """
 
     identity: str
@@ -97,6 +98,7 @@ class RoutePlan(Value, frozen=True):
     partial: tuple[PartialMatches, ...] = ()
     announces: bool = False
     """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
+    others: tuple[Reference, ...] = ()
 
     def for_reference(self, reference: Reference) -> "RoutePlan":
         """The plan with the matches that this reference can express, and the identity of the whole plan."""
@@ -126,7 +128,8 @@ class RestoreRoutes(Value, frozen=True, tag=True):
     """These gateway objects have their original content again, restored in reverse order.
 
     With `rollout` given, an object that another Rollout uses is not changed. The companion objects of the
-    Rollout of `rollout_uid` are deleted.
+    Rollout of `rollout_uid` are deleted, except those beside references of
+    its owner (`others`) that are not restored now.
     """
 
     namespace: str
@@ -134,3 +137,4 @@ class RestoreRoutes(Value, frozen=True, tag=True):
     release: str
     rollout: str = ""
     rollout_uid: str = ""
+    others: tuple[Reference, ...] = ()

@@ -100,8 +100,13 @@ def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side
 
 def is_removed_by_the_release(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
     """The release itself removes the last pod of this side."""
+    return side.revision is SideRevision.STABLE and removes_the_stable_side(context, status)
+
+
+def removes_the_stable_side(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The release, or its step, replaces the last stable pod."""
     ours = moonshift_status(status)
-    if side.revision is SideRevision.NEW or context.style is not Style.PARTITION:
+    if context.style is not Style.PARTITION or not context.steps:
         return False
     return ours.goal == Goal.SUCCESS or context.leaves_none(max(1, ours.step))
 

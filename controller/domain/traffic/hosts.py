@@ -3,7 +3,8 @@
 A Service is written short (`web`), qualified by the namespace (`web.demo`, `web.demo.svc`,
 `web.demo.svc.cluster.local`, `demo/web`), or as a name that consists of namespace, Service and port
 (`web_demo_svc_8080`, `demo-web-8080`, `demo/web:8080`). Destinations are found by shape, whatever the kind: an object
-under `destination` with a `host`, and the elements of `backendRefs` and of `services` with a `name`.
+under `destination` with a `host`, and the elements of `backendRefs` and of `services` with a `name`, which may have a
+`namespace`.
 Must not know any kind by name; a value of another shape is not a destination.
 """
 
@@ -65,9 +66,10 @@ def destinations_in(value: Json) -> Iterator[Destination]:
 
 def _named(items: list[Json]) -> Iterator[Destination]:
     for item in items:
-        name = item.get("name") if isinstance(item, dict) else None
-        if isinstance(name, str):
-            yield Destination(name)
+        if not isinstance(item, dict) or not isinstance(name := item.get("name"), str):
+            continue
+        namespace = item.get("namespace")
+        yield Destination(f"{name}.{namespace}" if namespace else name)
 
 
 def strings_in(value: Json) -> Iterator[str]:

@@ -33,7 +33,6 @@ from controller.domain.trafficrouting.seen import TrafficRoutingSeen, grace_of
 from controller.domain.trafficrouting.shared_routes import (
     empty_sides,
     open_shared_routes,
-    release_replaces_all_pods,
 )
 from controller.domain.trafficrouting.status import next_status, notes_of, with_condition
 
@@ -61,7 +60,7 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     if problem is None:
         move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None)
     shown = problem
-    if shown is None and not release_replaces_all_pods(seen):
+    if shown is None and not any(member.removes_the_stable_side for member in seen.members):
         shown = shared_route_sides.empty_side_refusal(
             sides, f"TrafficRouting {routing.metadata.key}"
         )

@@ -11,7 +11,6 @@ from msgspec import structs
 
 from controller.api.trafficrouting import TrafficRoutingStatus
 from controller.domain.conditions import find_condition, set_condition
-from controller.domain.decision import Reference
 from controller.domain.traffic.drift.policy import (
     DRIFTED,
     Drift,
@@ -19,7 +18,7 @@ from controller.domain.traffic.drift.policy import (
     replaced_among,
     shown,
 )
-from controller.domain.trafficrouting.seen import TrafficRoutingSeen
+from controller.domain.trafficrouting.seen import TrafficRoutingSeen, name_in_status
 
 
 def drift_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: datetime) -> Drift:
@@ -31,7 +30,7 @@ def drift_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: dateti
     if found.held is not None or found.put_back:
         return found
     written = set(status.written) & _named(seen, open_routes)
-    routes = tuple(route for route in seen.routes if _name(route.reference) in written)
+    routes = tuple(route for route in seen.routes if name_in_status(route.reference) in written)
     return replaced_among(routes, meta.namespace, find_condition(status.conditions, DRIFTED), now)
 
 
@@ -63,11 +62,7 @@ def with_drift(
 
 def _named(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> set[str]:
     return {
-        _name(route.reference)
+        name_in_status(route.reference)
         for route in seen.routes
         if route.reference.stable_service in open_routes
     }
-
-
-def _name(reference: Reference) -> str:
-    return f"{reference.kind}.{reference.group}/{reference.name}"

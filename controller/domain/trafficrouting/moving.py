@@ -81,7 +81,12 @@ def _place_of(reference: Reference) -> tuple[str, str, str]:
 def _restored(plan: RoutePlan, closed: tuple[RouteSeen, ...], depth: int) -> RestoreRoutes:
     references = next_to_restore(closed, depth)
     return RestoreRoutes(
-        plan.namespace, references, plan.release, plan.rollout, rollout_uid=plan.rollout_uid
+        plan.namespace,
+        references,
+        plan.release,
+        plan.rollout,
+        rollout_uid=plan.rollout_uid,
+        others=plan.others,
     )
 
 

@@ -28,16 +28,17 @@ def plans_of(
 
 def plan_of(seen: TrafficRoutingSeen, services: tuple[str, ...]) -> RoutePlan:
     """The plan of the gateway objects of these Services."""
-    spec = seen.routing.spec
+    spec, namespace = seen.routing.spec, seen.routing.metadata.namespace
     entries = tuple(entry for entry in spec.object_ref if entry.service in services)
     return route_plan(
-        namespace=seen.routing.metadata.namespace,
+        namespace=namespace,
         rollout=owner_of(seen.routing),
         release=owner_of(seen.routing),
-        references=references_of(entries, True, seen.routing.metadata.namespace),
+        references=references_of(entries, True, namespace),
         step=spec.strategy.as_step,
         pod_metadata=common_metadata(seen) or PatchMetadata(),
         rollout_uid=seen.routing.metadata.uid,
+        others=references_of(spec.object_ref, True, namespace),
     )
 
 

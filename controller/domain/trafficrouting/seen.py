@@ -14,9 +14,7 @@ from controller.api.trafficrouting import (
     TrafficRouting,
 )
 from controller.api.workloads import Pod
-from controller.domain.decision import (
-    Value,
-)
+from controller.domain.decision import Reference, Value
 from controller.domain.observation import RouteSeen
 
 OWNER_PREFIX = "trafficrouting/"
@@ -29,6 +27,8 @@ class MemberSeen(Value, frozen=True):
     rollout: Rollout
     new_pods: tuple[Pod, ...] = ()
     pods: tuple[Pod, ...] = ()
+    removes_the_stable_side: bool = False
+    """The release, or its step, replaces the last stable pod: it is no trouble that none is ready."""
 
 
 class TrafficRoutingSeen(Value, frozen=True):
@@ -42,6 +42,11 @@ class TrafficRoutingSeen(Value, frozen=True):
     """Rollouts that joined and no longer exist, or now name another TrafficRouting: they cannot leave."""
     living: frozenset[str] = frozenset()
     """Names of the Rollouts that name this TrafficRouting and are in a release, members or not."""
+
+
+def name_in_status(reference: Reference) -> str:
+    """The name of a gateway object in the status of its TrafficRouting."""
+    return f"{reference.kind}.{reference.group}/{reference.name}"
 
 
 def owner_of(routing: TrafficRouting) -> str:

@@ -6,7 +6,6 @@ no route leads to a Service without new pods for longer than the grace period.
 
 from datetime import datetime
 
-from controller.api.rollout import MoonshiftStatus
 from controller.api.workloads import Pod
 from controller.domain import shared_route_sides
 from controller.domain.observation import RoutePresent
@@ -83,18 +82,6 @@ def empty_sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
         for service in _services(seen)
     )
     return shared_route_sides.noted(known, routes, grace_of(seen.routing), now)
-
-
-def release_replaces_all_pods(seen: TrafficRoutingSeen) -> bool:
-    """The release of a member replaces all pods."""
-    for member in seen.members:
-        ours, plan = member.rollout.status.moonshift, member.rollout.spec.strategy.plan
-        if not isinstance(ours, MoonshiftStatus) or plan is None:
-            continue
-        takes_all = any(step.replicas == "100%" for step in plan.steps[ours.step - 1 : ours.step])
-        if ours.goal == "Success" or takes_all:
-            return True
-    return False
 
 
 def _is_led(seen: TrafficRoutingSeen, service: str) -> bool:

@@ -43,19 +43,24 @@ class Companions:
         self._objects = objects
 
     async def seen(
-        self, references: tuple[Reference, ...], namespace: str, rollout_uid: str
+        self,
+        references: tuple[Reference, ...],
+        namespace: str,
+        rollout_uid: str,
+        others: tuple[Reference, ...] = (),
     ) -> CompanionsByPlace:
-        """All companion objects of the Rollout; one without a reference is assigned to the first reference of its
-        kind.
+        """The companion objects of the Rollout, without those beside `others`; one without a reference is assigned to
+        the first reference of its kind.
         """
         if not rollout_uid:
             return {}
-        places = [place_of(reference) for reference in references]
+        places = {place_of(reference) for reference in references}
+        elsewhere = {place_of(reference) for reference in others} - places
         found: CompanionsByPlace = {}
         for first in {kind_of(item): item for item in reversed(references)}.values():
             for raw in await self._objects.made_for(first, namespace, rollout_uid):
                 companion = read_companion(raw)
-                if companion is None:
+                if companion is None or companion.beside in elsewhere:
                     continue
                 place = companion.beside if companion.beside in places else place_of(first)
                 found[place] = (*found.get(place, ()), companion)
@@ -74,7 +79,8 @@ class Companions:
             kind = _as(reference, manifest)
             companion = by_identity.get(f"{kind.kind}/{kind.name}")
             if companion is not None and companion.leaving:
-                return NotYet(f"{kind} is being deleted", LEAVING)
+                subject = f"{kind.kind} {plan.namespace}/{kind.name}"
+                return refusals.is_going(subject, companion.finalizers, LEAVING)
             if (
                 companion is not None
                 and companion.whole

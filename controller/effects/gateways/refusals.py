@@ -214,6 +214,17 @@ def somebody_elses(name: str, subject: str) -> Refusal:
     )
 
 
+def is_going(name: str, finalizers: Sequence[str], retry_after: float) -> Refusal:
+    """A companion object of an earlier release has been deleted, and is still there."""
+    return Refusal(
+        reasons.OBJECT_IS_GOING,
+        f"{name} of an earlier release is still being deleted: the controllers of its finalizers keep it "
+        f"({', '.join(finalizers)}); if one of them is gone for good, remove its finalizer",
+        object=name,
+        retry_after=retry_after,
+    )
+
+
 def script_missing(missing: MissingScript, subject: str) -> Refusal:
     """No script for the kind."""
     return Refusal(reasons.SCRIPT_NOT_FOUND, f"{subject}: {missing.reason}", object=subject)

@@ -115,7 +115,8 @@ class GatewayRoutes:
         if not wanted:
             return Done()
         outcome = await self._lead(
-            msgspec.structs.replace(plan, references=wanted), all_references=plan.references
+            msgspec.structs.replace(plan, references=wanted, others=plan.references),
+            all_references=plan.references,
         )
         # A script that fails reports it when it runs for the step itself, and never keeps an object from being
         # restored.
@@ -177,7 +178,9 @@ class GatewayRoutes:
         object_states = await self._object_states(targets, plan)
         if isinstance(object_states, Refusal):
             return object_states
-        companions = await self._companions.seen(plan.references, plan.namespace, plan.rollout_uid)
+        companions = await self._companions.seen(
+            plan.references, plan.namespace, plan.rollout_uid, plan.others
+        )
         follow = [
             follows(object_state, companions.get(place_of(target.reference), ()), plan)
             for target, object_state in zip(targets, object_states, strict=True)
@@ -335,7 +338,7 @@ class GatewayRoutes:
         targets = targets_of(action.references, action.namespace)
         seen = await self._look.read_all(targets, action.namespace)
         companions = await self._companions.seen(
-            action.references, action.namespace, action.rollout_uid
+            action.references, action.namespace, action.rollout_uid, action.others
         )
         in_use: list[tuple[int, int, Target, ObjectState | None]] = []
         for index, (target, object_state) in enumerate(zip(targets, seen, strict=True)):

@@ -95,6 +95,7 @@ _REASONS = {
         reasons.TRAFFIC_UNREADABLE,
         reasons.ORIGINAL_CORRUPT,
         reasons.OBJECT_NOT_OURS,
+        reasons.OBJECT_IS_GOING,
         reasons.AMBIGUOUS_CHANGE,
         reasons.CHANGE_NOT_KEPT,
         reasons.NOTHING_TO_DIVIDE,

@@ -186,8 +186,9 @@ named_backends = {}
 ---declared one if there is one, otherwise a copy called `<name>-canary`.
 ---@param step moonshift.Step
 ---@param declared table[]?
----@param fields {service: string, port: string, noun: string, only?: fun(backend: table): boolean} where a backend has its
----  Service and its port, its name in messages, and whether it leads to a Service at all
+---@param fields {service: string, port: string, noun: string, longest?: integer, only?: fun(backend: table): boolean} where a
+---  backend has its Service and its port, its name in messages, the most letters of a name, and whether it leads to a
+---  Service at all
 ---@return table<string, string> twins names of the stable Service's backends: for each, the new version's backend
 ---@return table[] complete the declared backends with the copies
 function named_backends.with_copies(step, declared, fields) end
@@ -424,7 +425,8 @@ function consul.has_sibling(step, kind) end
 ---For scripts with the line `--@use contour`.
 contour = {}
 
----The conditions with another path in place of their own.
+---The conditions with another path in place of their own. The path is the last of them: Contour takes an exact path that
+---is not the last condition for a prefix.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]
@@ -578,8 +580,16 @@ function ingresses.read_json(annotations, key) end
 ---For scripts with the line `--@use istio`.
 istio = {}
 
+---The text behind the Service's name in a host: nothing, or a namespace with or without more; nil if the host is not the
+---Service. Without a namespace given, the first label decides.
+---@param host any
+---@param service string
+---@param namespace string?
+---@return string?
+function istio.suffix_of(host, service, namespace) end
+
 ---An alternative of the step in Istio's fields. Header names are written in lower case; claims (@…) and :pseudo headers
----keep their case.
+---keep their case. There is one condition for a header and for a parameter, so a second one is an error.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative) end

@@ -73,7 +73,7 @@
 ---@class moonshift.IngressObj
 ---@field annotations? table<string, string> the annotations of the canary Ingress's copy; nil if it has none
 ---@field weight string "0" to "100"; "-1" where the step has no traffic
----@field canaryIngress table the copy of the Ingress that is created if the answer is annotations
+---@field canaryIngress? table the copy of the Ingress that is created if the answer is annotations; nil if only an annotation leads to the stable Service
 ---@field data moonshift.Data
 ---@field canaryWeight number
 ---@field stableWeight number

@@ -1,6 +1,6 @@
 --@name Apache APISIX ApisixRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, backends, weights, conditions, routes
+--@use steps, tables, backends, weights, conditions, routes
 --
 -- Divides the stable Service's own share of every rule, or adds copies of those rules, bound to the step's matches and to the
 -- new revision alone. Of rules with one path the priority decides, so a copy has its source's and one more; copies come
@@ -72,13 +72,16 @@ local ways = {
         rule.match = rule.match or {}
         return rule.match
     end,
-    -- Paths are exact, or prefixes with /* at their end; an expression is a condition of its own.
+    -- Paths are exact, or prefixes with /* at their end; an expression is a condition of its own. APISIX asks the longest path
+    -- first, so the copy keeps the rule's paths, and has /* for all others.
     set_path = function(match, path)
         local bare = path.value:gsub("/+$", "")
         if path.type == "RegularExpression" then
             -- The name means nothing here, and has to be there.
             local pattern = conditions.whole({value = path.value, regex = true})
             add_expression(match, {scope = "Path", name = "path"}, "RegexMatch", pattern)
+            match.paths = match.paths or {}
+            tables.add(match.paths, "/*")
         elseif path.type == "Exact" then
             match.paths = {path.value}
         else

@@ -25,8 +25,9 @@ steps.carry_out(step, {
         for _, entry in ipairs(hundredths) do
             entry.weight = math.floor((entry.weight or 0) * 100 + 0.5)
         end
-        local added = weights.divide(step, services, hundredths)
-        if not added and step.weight == 0 then
+        local before = tables.copy(hundredths)
+        weights.divide(step, services, hundredths)
+        if tables.same(hundredths, before) then
             return
         end
         for _, entry in ipairs(hundredths) do

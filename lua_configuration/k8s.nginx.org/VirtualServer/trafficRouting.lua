@@ -6,7 +6,8 @@
 -- alone before those that go to stable; a request that fits none goes where it went. The new revision gets a copy of each
 -- such upstream. Splits have a sum of 100 and whole numbers. It serves VirtualServerRoute too.
 --
--- Plain values are compared without regard to case here, so letters are written as an expression, which is exact.
+-- Plain values are compared without regard to case here, so letters are written as an expression, which is exact. NGINX's
+-- controller takes a VirtualServer with a name or a value that it does not accept out of service, so those are refused.
 -- obj.params.both: a step's matches and its traffic at once.
 
 local FIELDS = {header = "header", cookie = "cookie", query = "argument"}
@@ -15,8 +16,16 @@ local step = steps.of(obj)
 local spec = step.spec
 local routes = spec.routes or spec.subroutes or {}
 local twins, upstreams = named_backends.with_copies(step, spec.upstreams, {
-    service = "service", port = "port", noun = "an upstream",
+    service = "service", port = "port", noun = "an upstream", longest = 63,
 })
+
+-- The name of a header, for a condition or a change; an error if NGINX's controller accepts no such name.
+local function checked(name)
+    if not name:find("^[-%w]+$") then
+        error("a header of a " .. step.kind .. " has a name of letters, digits and dashes: " .. name)
+    end
+    return name
+end
 
 local function upstream_of(action)
     return action and (action.pass or (action.proxy and action.proxy.upstream))
@@ -34,7 +43,11 @@ local function change_headers(entry, modifier)
     local headers = action.proxy.requestHeaders
     headers.set = headers.set or {}
     for _, header in ipairs(modifier.set or {}) do
-        tables.put(headers.set, tables.copy(header))
+        if header.value:find("$", 1, true) then
+            error("in a header of a " .. step.kind .. " $ begins a variable: " .. header.value)
+        end
+        local value = header.value:gsub('[\\"]', "\\%0")
+        tables.put(headers.set, {name = checked(header.name), value = value})
     end
 end
 
@@ -71,7 +84,7 @@ end
 
 -- "~" stands for an expression and "!" for not, so that only what has neither, nor letters, can be said as it is.
 local function value_of(condition)
-    if not condition.regex and not condition.value:find("[%a~!]") then
+    if not condition.regex and not condition.value:find('[%a~!"\\]') then
         return condition.value
     end
     return quoted(conditions.whole(condition))
@@ -83,7 +96,7 @@ local function native(condition)
     if what == "method" then
         return {variable = "$request_method", value = value_of(condition)}
     elseif what == "header" or name:find("^[_%w]+$") then
-        return {[FIELDS[what]] = name, value = value_of(condition)}
+        return {[FIELDS[what]] = what == "header" and checked(name) or name, value = value_of(condition)}
     elseif what == "cookie" then
         return {header = "cookie", value = quoted(conditions.cookie_pattern(condition))}
     end

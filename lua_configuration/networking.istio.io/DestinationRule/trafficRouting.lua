@@ -1,5 +1,6 @@
 --@name Istio DestinationRule
 --@can weight,subpercent,header,header-regex,query,path,method,cookie,both,header-modifier
+--@use istio
 --
 -- Where the old and the new revision share one Service, a subset tells them apart: this adds the subset `canary`, which
 -- VirtualServices of the same release point at. It says the same at every step and has no weights or matches of its own,
@@ -18,6 +19,10 @@ if obj.canaryService ~= obj.stableService then
 end
 if data.spec == nil then
     error("this DestinationRule has no spec")
+end
+local host = tostring(data.spec.host)
+if not host:find("*", 1, true) and not istio.suffix_of(host, obj.stableService, (obj.object or {}).namespace) then
+    error("this DestinationRule is for host " .. host .. ", not for Service " .. obj.stableService)
 end
 
 local labels = {}

@@ -15,23 +15,8 @@ local step = steps.of(obj, "VirtualService", true)
 local spec, stable = step.spec, step.stable
 local shared = stable == step.canary  -- one Service; a subset tells the revisions apart
 
--- What follows the Service's name in a host: "" or ".<namespace>", ".<namespace>.svc", ".<namespace>.svc.<domain>".
--- nil where the host is not that Service.
 local function suffix_of(host)
-    if host == stable then
-        return ""
-    end
-    if type(host) ~= "string" or host:sub(1, #stable + 1) ~= stable .. "." then
-        return nil
-    end
-    local suffix = host:sub(#stable + 1)
-    local owner, rest = suffix:match("^%.([^.]+)(.*)$")
-    -- Without a namespace given, the first label decides, as it always did.
-    local plain = rest == "" or rest == ".svc" or (rest or ""):sub(1, 5) == ".svc."
-    if owner == nil or (step.namespace ~= nil and (owner ~= step.namespace or not plain)) then
-        return nil
-    end
-    return suffix
+    return istio.suffix_of(host, stable, step.namespace)
 end
 
 -- Adds the step's header changes to `holder.headers.request`; what is there already stays.

@@ -64,6 +64,9 @@ function kind.combined(route, source, alternative)
     local list, possible, path = tables.copy(source), true, alternative.path
     if path and path.type ~= "PathPrefix" and kind.replaces_prefix(route) then
         error("a route that replaces its prefix cannot match a path by type " .. path.type)
+    elseif path and path.value:sub(1, 1) ~= "/" then
+        -- Contour takes such an HTTPProxy out of service, with all of its routes.
+        error("a path of an HTTPProxy begins with /, an expression as well: " .. path.value)
     end
     list = path and contour.with_path(list, path) or list
     for _, condition in ipairs(alternative.conditions) do

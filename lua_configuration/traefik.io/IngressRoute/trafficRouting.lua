@@ -127,6 +127,26 @@ local function rules_of(route, wanted)
     return result
 end
 
+local function is_ours(route) return weights.has_stable(services, route.services) end
+
+local function priority_of(route)
+    return (route.priority or 0) ~= 0 and route.priority or #route.match
+end
+
+-- What a copy leaves to routes for others of the same priority: of equal ones, Traefik may ask either first.
+local function without_equals(route, priority)
+    local result = ""
+    for _, other in ipairs(step.spec.routes) do
+        if other.match and not is_ours(other) and priority_of(other) == priority then
+            if other.syntax ~= route.syntax then
+                error("a route for others has the priority of a copy, and another syntax: " .. other.match)
+            end
+            result = result .. " && !(" .. other.match .. ")"
+        end
+    end
+    return result
+end
+
 -- Beyond 2^53 a number plus one may be the number.
 local function raised(priority)
     if priority >= 9007199254740992 then
@@ -139,13 +159,13 @@ local function copies_of(route, wanted)
     local result = {}
     for _, one in ipairs(rules_of(route, wanted)) do
         if routes.first_time(step, one.rule) then
-            local twin, own = tables.copy(route), route.priority
-            local by_length = own == nil or own == 0
-            twin.match = one.rule
-            twin.priority = raised(by_length and #route.match or own)
-            if one.has_path and by_length then
+            local twin, by_length = tables.copy(route), (route.priority or 0) == 0
+            twin.priority = raised(priority_of(route))
+            if not one.has_path then
+                twin.match = one.rule .. without_equals(route, twin.priority)
+            else
                 -- The path was asked for, whose ever it was.
-                twin.priority = math.max(twin.priority, #one.rule)
+                twin.match, twin.priority = one.rule, math.max(twin.priority, by_length and #one.rule or 0)
             end
             twin.services = weights.canary_entries(services, route.services)
             table.insert(result, twin)
@@ -160,7 +180,6 @@ steps.carry_out(step, {
             services.change_headers()
         end
         local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
-        local function is_ours(route) return weights.has_stable(services, route.services) end
         step.spec.routes = routes.with_copies(step, step.spec.routes, is_ours, function(route)
             return copies_of(route, wanted)
         end)

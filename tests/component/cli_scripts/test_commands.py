@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from controller.cli.main import cli
 from controller.cli.script_tools import engine
+from controller.scripts.lookup import FOLDER
 from tests.component.luaworker.process import children_of, eventually, is_alive
 from tests.unit.cli_scripts.folders import ORIGINAL, SPLIT, case, make_folder, split
 
@@ -242,3 +243,18 @@ def test_a_scripts_output_does_not_control_the_terminal(tmp_path: Path) -> None:
     ended = moonshift("test-scripts", tmp_path)
     assert "x␛[2J" in ended.output
     assert "y␛[2J" in ended.output
+
+
+@pytest.mark.parametrize(
+    "backend", ["{name: web, port: 80}", "{name: web, namespace: demo, port: 80}"], ids=str
+)
+def test_the_service_is_known_by_its_name_without_a_namespace(tmp_path: Path, backend: str) -> None:
+    path = tmp_path / "route.yaml"
+    path.write_text(
+        "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: demo}, "
+        f"spec: {{rules: [{{backendRefs: [{backend}]}}]}}}}"
+    )
+    script = FOLDER / "gateway.networking.k8s.io/HTTPRoute"
+    ended = moonshift("run-script", script, "--object", path, "--weight", "20")
+    assert ended.exit_code == 0, ended.output
+    assert "web-canary" in ended.output

@@ -155,6 +155,7 @@ def test_a_script_is_stored_in_the_place_where_the_lookup_finds_it(there: str, f
         ("ScriptNotFound", "Lane shop/web: no script in key k of ConfigMap c"),
         ("ServiceAccountForbidden", "Lane shop/web: nothing is written"),
         ("ObjectNotOurs", "Ingress shop/web-canary exists and was not made for this Rollout"),
+        ("ObjectIsGoing", "Ingress shop/web-canary of an earlier release is still being deleted"),
         ("SiblingNamedTwice", "Ingress shop/web: two entries want Ingress web-canary beside it"),
         ("ServiceInUse", "Service shop/web is used by the release of Rollout shop/other"),
         ("ClusterScopedKind", "Lane shop/web cannot be referred to"),

@@ -1,7 +1,8 @@
 """The canary Service: a copy of the stable Service that selects the new revision.
 
 It does not copy fields that only one Service can have: addresses, node ports, a load balancer, DNS records,
-certificates, or the tracking marks by which a GitOps tool would delete the copy. It has the stable Service's labels,
+certificates, or the tracking marks by which a GitOps tool would delete the copy. It keeps the families of addresses
+(IPv4, IPv6), because a proxy reads the pods' addresses of these families. It has the stable Service's labels,
 because objects that select Services by label (a ServiceMonitor) should find both. It carries the Rollout's UID as an
 annotation and has no ownerReference, so that a foreground deletion of the Rollout does not delete the Service before
 the routes are restored.
@@ -26,8 +27,6 @@ _OWN_FIELDS = frozenset(
         "externalIPs",
         "externalTrafficPolicy",
         "healthCheckNodePort",
-        "ipFamilies",
-        "ipFamilyPolicy",
         "loadBalancerClass",
         "loadBalancerIP",
         "loadBalancerSourceRanges",
@@ -39,6 +38,8 @@ _OWN_MARKS = (
     "cert-manager.io/",
     "acme.cert-manager.io/",
     "cloud.google.com/neg-status",
+    "getambassador.io/config",
+    "tailscale.com/",
     "moonshift.dev/",
 )
 """Labels and annotations (by prefix) that belong to one Service only.

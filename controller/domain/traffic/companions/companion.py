@@ -36,7 +36,8 @@ class CompanionRecord(msgspec.Struct, frozen=True):
 class CompanionObject(msgspec.Struct, frozen=True):
     """A companion object as it is now. `written` is the checksum of the content that we wrote; empty if we wrote none.
 
-    `whole`: the live object still contains all that we wrote. `leaving`: it is being deleted and is ignored.
+    `whole`: the live object still contains all that we wrote. `leaving`: it is being deleted and is ignored; its
+    `finalizers` keep it.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class CompanionObject(msgspec.Struct, frozen=True):
     written: str = ""
     whole: bool = False
     leaving: bool = False
+    finalizers: tuple[str, ...] = ()
 
     @property
     def identity(self) -> str:
@@ -106,7 +108,9 @@ def read_companion(raw: bytes) -> CompanionObject | None:
     except (ValueError, msgspec.DecodeError):
         return None
     meta = head.metadata
-    made = CompanionObject(head.kind, meta.name, meta.uid, live, leaving=meta.deleting)
+    made = CompanionObject(
+        head.kind, meta.name, meta.uid, live, leaving=meta.deleting, finalizers=meta.finalizers
+    )
     record = _record_of(meta.annotations.get(names.COMPANION, ""))
     if record is None:
         return made

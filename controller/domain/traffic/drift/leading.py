@@ -11,8 +11,13 @@ from controller.api.names import DRIFT
 from controller.domain import reasons
 from controller.domain.decision import Refusal, RestoreRoutes, RoutePlan
 from controller.domain.traffic.companions.companion import CompanionObject, all_exist, disturbances
-from controller.domain.traffic.drift.object_state import ObjectState, editor_of, other_user
-from controller.domain.traffic.drift.policy import PutBacks, next_put_back
+from controller.domain.traffic.drift.object_state import (
+    ObjectState,
+    editor_of,
+    last_editor,
+    other_user,
+)
+from controller.domain.traffic.drift.policy import PutBacks, changed_at, next_put_back
 from controller.domain.traffic.restoring.restore import restore
 from controller.domain.traffic.tree import Tree, same
 
@@ -57,7 +62,8 @@ def corrections(
     last = PutBacks(record.corrected, record.corrected_at, record.corrected_before)
     if not places or at is None:
         return last
-    return next_put_back(last, places, at, editor_of(object_state.live).at or at)
+    edited_at = last_editor(object_state, disturbed).at
+    return next_put_back(last, places, at, changed_at(edited_at, last.at, at))
 
 
 def stored_how(original: Tree, sent: Tree, kept: Tree) -> Stored:

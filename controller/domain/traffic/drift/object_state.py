@@ -220,7 +220,7 @@ def _present(
     record = found.record
     disturbed = disturbances(record.objects, companions) if record is not None else ()
     companions_changed = record is not None and not all_exist(record.objects, companions)
-    editor = _editor(found, disturbed)
+    editor = last_editor(found, disturbed)
     return RoutePresent(
         raw=msgspec.Raw(raw),
         plan=record.plan if record else "",
@@ -241,7 +241,7 @@ def _present(
     )
 
 
-def _editor(found: ObjectState, disturbed: tuple[CompanionObject | str, ...]) -> Editor:
+def last_editor(found: ObjectState, disturbed: tuple[CompanionObject | str, ...]) -> Editor:
     """The editor of the object, or of its first changed companion object; a deletion leaves no name."""
     if found.touched or found.edited or not disturbed:
         return editor_of(found.live)

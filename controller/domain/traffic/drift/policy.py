@@ -38,20 +38,29 @@ class PutBacks(Value, frozen=True):
 
 
 def next_put_back(
-    last: PutBacks, places: tuple[str, ...], at: datetime, changed_at: datetime
+    last: PutBacks, places: tuple[str, ...], at: datetime, changed: datetime
 ) -> PutBacks:
-    """The put-back to record after reverting these places now; they were changed at `changed_at`.
+    """The put-back to record after reverting these places now; they were changed at `changed`.
 
     A put-back after that time counts twice: the next change within a minute of it is left at once.
     """
     if not set(last.places) & set(places):
         return PutBacks(places, at)
-    return PutBacks(places, at, at if _is_fought(last.before, changed_at) else last.at)
+    return PutBacks(places, at, at if _is_fought(last.before, changed) else last.at)
 
 
-def _is_fought(before: datetime | None, changed_at: datetime) -> bool:
+def changed_at(edited_at: datetime | None, last: datetime | None, now: datetime) -> datetime:
+    """When a place was changed. The deletion of an object leaves no time: it counts from the last put-back, if that was
+    not long ago.
+    """
+    if edited_at is not None:
+        return edited_at
+    return last if last is not None and now - last < RETRY_AFTER_FIGHT else now
+
+
+def _is_fought(before: datetime | None, changed: datetime) -> bool:
     """The place was changed within a minute of the last put-back but one."""
-    return before is not None and changed_at - before < FIGHT_WINDOW
+    return before is not None and changed - before < FIGHT_WINDOW
 
 
 class Drift(Value, frozen=True):
@@ -171,9 +180,9 @@ def _changes_in_words(namespace: str, route: RouteSeen, state: RoutePresent) -> 
 
 def _fight_ends(state: RoutePresent, now: datetime) -> datetime | None:
     """When a contested place may be written again; None if no place is contested."""
-    changed_at = state.edited_at or now
+    changed = changed_at(state.edited_at, state.corrected_at, now)
     same = set(state.corrected) & set(state.places)
-    if not same or not _is_fought(state.corrected_before, changed_at):
+    if not same or not _is_fought(state.corrected_before, changed):
         return None
-    until = changed_at + RETRY_AFTER_FIGHT
+    until = changed + RETRY_AFTER_FIGHT
     return until if until > now else None

@@ -153,6 +153,7 @@ def route_plan(
     rollout_uid: str = "",
     left_out: tuple[Reference, ...] = (),
     partial: tuple[PartialMatches, ...] = (),
+    others: tuple[Reference, ...] = (),
 ) -> RoutePlan:
     """The content of the gateway objects at `step`; references left out of the step lead to the stable revision."""
     return identified(
@@ -169,6 +170,7 @@ def route_plan(
             rollout_uid=rollout_uid,
             left_out=left_out,
             partial=partial,
+            others=others,
         )
     )
 

@@ -3,11 +3,14 @@
 The original's contract is kept. A script gets the annotations of the canary Ingress (nil if there is none) and the
 share as a string, and answers with the new annotations of that Ingress. Moonshift makes the canary Ingress: a copy of
 the owner's with only the paths that lead to the stable Service. The script also gets the input that scripts of other
-kinds get, and this copy as `canaryIngress`. An answer may also have the form of other kinds: `spec` (the owner's
-Ingress is changed in place) or `objects` (the copies to make, for a class that needs several).
+kinds get, and this copy as `canaryIngress`; there is no copy if annotations alone lead to the stable Service. An answer
+may also have the form of other kinds: `spec` (the owner's Ingress is changed in place) or `objects` (the copies to
+make, for a class that needs several).
 Invariant: a script starts from the owner's annotations at every step. (The original hands it its own last answer, so
 that an annotation that the script stops writing stays, B31.) Must not know any class.
 """
+
+import re
 
 from controller.domain.decision import Reference, RoutePlan
 from controller.domain.traffic.original.content import MARKS, strings_of
@@ -80,12 +83,21 @@ def _concerns(entry: Json, hosts: set[str]) -> bool:
     certificate.
     """
     named = entry.get("hosts") if isinstance(entry, dict) else None
-    return (
-        not isinstance(named, list)
-        or not named
-        or "" in hosts
-        or bool(hosts & set(map(str, named)))
-    )
+    if not isinstance(named, list) or not named or "" in hosts:
+        return True
+    names = set(map(str, named))
+    return bool(hosts & names or _patterns(hosts) & names or hosts & _patterns(names))
+
+
+def _patterns(hosts: set[str]) -> set[str]:
+    """The names that are also for these hosts: *.example.com is for every host with one label more."""
+    return {f"*.{host.partition('.')[2]}" for host in hosts}
+
+
+def _annotation_leads(content: Tree, service: str) -> bool:
+    """An annotation of the owner names the Service, as a class does that reads backends from annotations."""
+    name = re.compile(rf"(?<![\w.-]){re.escape(service)}(?![\w-])")
+    return any(name.search(value) for value in carried(content.get("annotations")).values())
 
 
 def class_input(
@@ -93,12 +105,13 @@ def class_input(
 ) -> bytes | Violation:
     """The global `obj` of one call, as JSON; `content` is that of the owner's Ingress."""
     copy = canary_ingress(content, reference, plan.namespace)
-    if isinstance(copy, Violation):
+    if isinstance(copy, Violation) and not _annotation_leads(content, reference.stable_service):
         return copy
     obj = decode_tree(script_input(reference, plan, content, siblings))
     share = obj["canaryWeight"]
     obj["weight"] = f"{share:g}" if isinstance(share, (int, float)) else "-1"
-    obj["canaryIngress"] = copy
+    if not isinstance(copy, Violation):
+        obj["canaryIngress"] = copy
     if annotations := carried(content.get("annotations")):
         obj["annotations"] = {**annotations}
     return encode(obj)

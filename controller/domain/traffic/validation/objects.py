@@ -14,7 +14,7 @@ from controller.api.workloads import MAX_NAME
 from controller.domain.decision import Reference
 from controller.domain.traffic.companions.claims_of_tools import is_claim
 from controller.domain.traffic.companions.companion import wanted_part
-from controller.domain.traffic.hosts import is_service
+from controller.domain.traffic.hosts import destinations_in, is_service
 from controller.domain.traffic.original.content import strings_of
 from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.tree import Json, Tree
@@ -158,8 +158,8 @@ def _place_violation(
     before = original.get("spec")
     pairs = ((r.stable_service, r.canary_service) for r in of_object)
     services = {name for pair in pairs for name in pair}
-    known = set(_services_in(before))
-    for name in _services_in(spec):
+    known = {*_services_in(before), *_backends_in(before)}
+    for name in (*_services_in(spec), *_backends_in(spec)):
         if name not in known and not any(is_service(name, one, namespace) for one in services):
             return f"leads to {name}, which neither the original nor the Rollout names"
     hosts = set(_hosts_in(before))
@@ -202,6 +202,11 @@ def _services_in(value: Json) -> Iterator[str]:
             name = name.get("name") if isinstance(name, dict) else name
             if isinstance(name, str):
                 yield _PORT.sub("", _SCHEME.sub("", name))
+
+
+def _backends_in(value: Json) -> Iterator[str]:
+    """Services in lists of backends."""
+    return (destination.host for destination in destinations_in(value))
 
 
 def _place_without_hosts(spec: Json, original: Json) -> str:

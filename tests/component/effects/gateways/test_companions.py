@@ -6,7 +6,13 @@ import msgspec
 
 from controller.api import names
 from controller.api.rollout import IngressRef, TrafficRoutingRef
-from controller.domain.decision import Done, NotYet, Outcome, Refusal, RestoreRoutes
+from controller.domain.decision import (
+    Done,
+    Outcome,
+    Reference,
+    Refusal,
+    RestoreRoutes,
+)
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.effects.gateways import GatewayRoutes
 from tests.component.effects.gateways.world import NAMESPACE, ObjectServer, Scripts, plan
@@ -137,15 +143,22 @@ async def test_objects_that_are_wanted_no_more_go() -> None:
     assert await scene.ensure("10%") == Done()
 
 
-async def test_a_namesake_on_its_way_out_is_waited_for() -> None:
+async def test_a_namesake_on_its_way_out_is_waited_for_with_a_reason() -> None:
     scene = Scene()
     await scene.ensure()
 
     def leave(obj: Any) -> None:
         obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        obj["metadata"]["finalizers"] = ["example.com/addresses"]
 
     scene.server.edit("Ingress", "web-canary", leave)
-    assert isinstance(await scene.ensure(), NotYet)
+    outcome = await scene.ensure()
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, outcome.retry_after) == ("ObjectIsGoing", 1)
+    assert outcome.message.startswith(
+        "Ingress demo/web-canary of an earlier release is still being"
+    )
+    assert "(example.com/addresses)" in outcome.message
     assert await scene.restore() == Done(wrote=True)
 
 
@@ -171,3 +184,55 @@ async def test_two_services_behind_one_ingress_cannot_both_have_a_copy() -> None
     outcome = await scene.routes.ensure(plan((*REFS, other), uid=UID))
     assert isinstance(outcome, Refusal)
     assert outcome.reason == "SiblingNamedTwice"
+
+
+def ingresses(*names_: str) -> tuple[Reference, ...]:
+    """Ingresses of one owner, each for the Service of its name."""
+    entries = tuple(
+        TrafficRoutingRef(service=name, ingress=IngressRef(name=name, class_type="nginx"))
+        for name in names_
+    )
+    return references_of(entries, disable_generate=False)
+
+
+class TwoIngresses:
+    """Two Ingresses of one TrafficRouting, whose shared routes open and close one by one."""
+
+    def __init__(self) -> None:
+        self.server, self.scripts = ObjectServer(), Scripts()
+        self.scripts.add("Ingress", weight)
+        self.routes = GatewayRoutes(self.server, self.scripts, self.scripts)
+        self.both = ingresses("web", "shop")
+        for name in ("web", "shop"):
+            path = {"backend": {"service": {"name": name}}}
+            self.server.put("Ingress", name, {"rules": [{"host": name, "http": {"paths": [path]}}]})
+            self.server.objects["Ingress", name]["apiVersion"] = "networking.k8s.io/v1"
+
+    async def ensure(self, *refs: Reference) -> Outcome:
+        made = msgspec.structs.replace(plan(refs, uid=UID), others=self.both)
+        return await self.routes.ensure(made)
+
+    async def restore(self, *refs: Reference) -> Outcome:
+        action = RestoreRoutes(NAMESPACE, refs, "r1", "web", UID, others=self.both)
+        return await self.routes.restore(action)
+
+
+async def test_restoring_one_of_two_ingresses_leaves_the_canary_of_the_other() -> None:
+    scene = TwoIngresses()
+    web, shop = scene.both
+    await scene.ensure(web, shop)
+    await scene.restore(web)
+    assert set(scene.server.objects) == {
+        ("Ingress", name) for name in ("web", "shop", "shop-canary")
+    }
+
+
+async def test_plans_for_two_ingresses_of_one_owner_leave_each_others_canaries() -> None:
+    scene = TwoIngresses()
+    web, shop = scene.both
+    await scene.ensure(web)
+    await scene.ensure(shop)
+    assert await scene.ensure(web) == Done()
+    assert {name for _, name in scene.server.objects} == {
+        "web", "web-canary", "shop", "shop-canary",
+    }  # fmt: skip

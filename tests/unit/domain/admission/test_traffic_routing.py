@@ -5,8 +5,9 @@ import pytest
 from controller.api.jsontree import JsonObject, changed
 from controller.domain.admission.gateways import GatewayVerdict
 from controller.domain.admission.traffic_routing import admit_traffic_routing
+from controller.domain.availability import NotServed
 from controller.domain.decision import Reference
-from controller.domain.traffic.plan.header import ScriptHeader
+from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
 
 MATCH = {"headers": [{"name": "gray", "value": "1"}]}
 REFUSED = "spec.strategy.weight: Unsupported value: Ingress class kong (Ingress/web) cannot divide requests by weight"
@@ -51,11 +52,73 @@ def test_a_script_that_is_not_there_yet_is_a_warning() -> None:
     assert verdict.warnings[0].startswith("there is no script for Ingress class later")
 
 
+def test_a_subset_that_no_named_destination_rule_defines_is_a_warning() -> None:
+    def istio(*kinds: str) -> JsonObject:
+        refs = [
+            {"apiVersion": "networking.istio.io/v1", "kind": kind, "name": "web"} for kind in kinds
+        ]
+        entry = {"service": "web", "customNetworkRefs": refs}
+        return changed(lane({"weight": 20}), ("spec", "objectRef"), [entry])
+
+    def warned(*kinds: str) -> tuple[str, ...]:
+        rule = GroupKind("networking.istio.io", "DestinationRule")
+
+        def after(reference: Reference) -> ScriptHeader:
+            return ScriptHeader(after=(rule,) if reference.kind == "VirtualService" else ())
+
+        return admit_traffic_routing(None, istio(*kinds), after).warnings
+
+    (text,) = warned("VirtualService")
+    assert text.startswith(
+        "VirtualService/web leads to the new version by a subset of Service web that a DestinationRule defines"
+    )
+    assert warned("VirtualService", "DestinationRule") == ()
+
+
 def test_an_update_that_leaves_the_spec_as_it_is_passes() -> None:
     old = lane({"weight": 20})
     new = changed(old, ("metadata", "labels"), {"a": "b"})
     assert admit_traffic_routing(old, new, headers).findings == ()
     assert admit_traffic_routing(lane({"matches": [MATCH]}), new, headers).message == REFUSED
+
+
+WRITTEN = {"written": ["Ingress.networking.k8s.io/web"]}
+DESCENT = {"written": [], "descent": {"depth": 1}}
+
+
+@pytest.mark.parametrize(
+    ("status", "refused"),
+    [(WRITTEN, True), (DESCENT, True), ({"written": []}, False), ({}, False)],
+    ids=["leads", "is-being-restored", "rests", "is-new"],
+)
+def test_an_object_that_follows_a_shared_route_may_not_be_taken_out(
+    status: JsonObject, refused: bool
+) -> None:
+    """Nobody would restore it."""
+    old = changed(lane({"matches": [MATCH]}), ("status",), status)
+    other = {"service": "web", "ingress": {"name": "shop", "classType": "kong"}}
+    for entries in ([other], [{**other, "service": "shop"}], []):
+        new = changed(lane({"matches": [MATCH]}), ("spec", "objectRef"), entries)
+        found = admit_traffic_routing(old, new, headers).message
+        assert found.startswith("spec.objectRef: Forbidden") == refused
+        assert ("Ingress.networking.k8s.io/web" in found) == refused
+    same = {"service": "web", "ingress": {"name": "web", "classType": "kong"}}
+    more = changed(lane({"matches": [MATCH]}), ("spec", "objectRef"), [same, other])
+    assert admit_traffic_routing(old, more, headers).findings == ()
+
+
+@pytest.mark.parametrize("reason", ["GatewayObjectNotFound", NotServed.reason])
+def test_a_reference_to_a_missing_object_may_be_corrected(reason: str) -> None:
+    missing = {"type": "Stalled", "status": "True", "reason": reason}
+    status = {**WRITTEN, "conditions": [missing]}
+    old = changed(lane({"matches": [MATCH]}), ("status",), status)
+    new = changed(lane({"matches": [MATCH]}), ("spec", "objectRef"), [])
+    assert admit_traffic_routing(old, new, headers).findings == ()
+
+
+def test_an_earlier_spec_that_cannot_be_read_names_no_object() -> None:
+    old = changed(lane(1), ("status",), DESCENT)
+    assert admit_traffic_routing(old, lane({"matches": [MATCH]}), headers).findings == ()
 
 
 def test_an_object_under_deletion_passes() -> None:

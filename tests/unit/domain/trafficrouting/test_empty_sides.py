@@ -1,15 +1,18 @@
 """No share of a shared route stays with a version without ready pods."""
 
+import pytest
+
+from controller.api.quantity import IntOrPercent
+from controller.api.rollout import Phase
 from controller.domain import reasons
 from controller.domain.rollout.release_context import ReleaseContext
-from tests.unit.builders import (
-    wait,
-)
+from tests.unit.builders import make_steps, wait
 from tests.unit.domain.trafficrouting.scenes import (
     TWENTY,
     A,
     change,
     lane,
+    routing_of,
     shared_world,
     stalled_reason,
 )
@@ -92,3 +95,45 @@ def test_a_member_that_leaves_shuts_its_shared_route_at_once_though_its_pods_wer
     world.pass_over(A)
     wait(world, 0.1)
     assert weights(world) == {None}
+
+
+@pytest.mark.parametrize("last", ["100%", 3, "99%"], ids=str)
+def test_a_step_that_replaces_every_pod_is_no_trouble_of_the_trafficrouting(
+    last: IntOrPercent,
+) -> None:
+    world = shared_world(
+        "a",
+        routing=lane("a", strategy=TWENTY),
+        style="partition",
+        steps=make_steps(1, last, traffic=False),
+    )
+    reasons_seen: set[str] = set()
+    world.watchers.append(lambda: reasons_seen.add(stalled_of_lane(world)))
+    change(world, A)
+    world.rest()
+    world.people.approve(A)
+    world.rest()
+    found = world.observe(A)
+    assert found is not None
+    assert len(ReleaseContext(seen=found, now=world.cluster.now).new_pods) == 3
+    wait(world, 10)
+    assert reasons_seen == {""}
+
+
+@pytest.mark.parametrize("style", ["canary", "partition"])
+def test_a_release_that_succeeds_is_no_trouble_of_the_trafficrouting(style: str) -> None:
+    world = shared_world("a", routing=lane("a", strategy=TWENTY), style=style)
+    reasons_seen: set[str] = set()
+    world.watchers.append(lambda: reasons_seen.add(stalled_of_lane(world)))
+    change(world, A)
+    for _ in range(4):
+        world.rest()
+        world.people.approve(A)
+    wait(world, 30)
+    assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
+    assert reasons_seen == {""}
+
+
+def stalled_of_lane(world: World) -> str:
+    conditions = routing_of(world).status.conditions
+    return next((each.reason for each in conditions if each.status == "True"), "")

@@ -1,6 +1,6 @@
 """Shared routes that are shut are restored from the top down, a grace period apart."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 from msgspec import structs
@@ -127,3 +127,20 @@ def test_the_record_of_an_earlier_descent_is_removed_before_a_route_moves() -> N
     (action,) = decide_traffic_routing(noted, world.cluster.now).actions
     assert isinstance(action, RestoreRoutes)
     assert [reference.kind for reference in action.references] == ["VirtualService"]
+
+
+def test_a_restoring_names_the_objects_of_the_lane_whose_companion_objects_stay() -> None:
+    world = shared_world("a", "b")
+    for key in (A, B):
+        change(world, key)
+    world.rest()
+    both = world.passes.shared.observe(LANE)
+    assert both is not None
+    only_b = structs.replace(both, members=both.members[1:])
+    late = world.cluster.now + timedelta(minutes=1)
+    noted = decide_traffic_routing(only_b, world.cluster.now).status
+    again = structs.replace(only_b, routing=structs.replace(both.routing, status=noted))
+    actions = decide_traffic_routing(again, late).actions
+    (action,) = (each for each in actions if isinstance(each, RestoreRoutes))
+    assert [reference.name for reference in action.references] == ["a"]
+    assert [reference.name for reference in action.others] == ["a", "b"]

@@ -68,8 +68,6 @@ def test_the_copy_takes_nothing_that_is_the_stable_services_own() -> None:
         clusterIP="10.0.0.1",
         clusterIPs=["10.0.0.1"],
         externalIPs=["1.2.3.4"],
-        ipFamilies=["IPv4"],
-        ipFamilyPolicy="SingleStack",
         loadBalancerIP="1.2.3.4",
         loadBalancerClass="c",
         loadBalancerSourceRanges=["0.0.0.0/0"],
@@ -96,6 +94,20 @@ def test_the_copy_takes_nothing_that_is_the_stable_services_own() -> None:
             "sessionAffinity": "ClientIP",
         },
     }
+
+
+def test_the_copy_has_the_addresses_of_the_same_families() -> None:
+    families = {"ipFamilies": ["IPv6", "IPv4"], "ipFamilyPolicy": "RequireDualStack"}
+    spec = body(stable(clusterIP="fd00::1", clusterIPs=["fd00::1", "10.0.0.1"], **families))["spec"]
+    assert {key: spec[key] for key in families} == families
+    assert not spec.keys() & {"clusterIP", "clusterIPs"}
+
+
+@pytest.mark.parametrize("key", ["tailscale.com/expose", "getambassador.io/config"])
+def test_marks_that_would_publish_the_copy_are_left_out(key: str) -> None:
+    source = stable()
+    source["metadata"] = {"annotations": {key: "x", "konghq.com/path": "/"}}
+    assert body(source)["metadata"]["annotations"].keys() == {"konghq.com/path", names.ROLLOUT_UID}
 
 
 def test_a_headless_service_stays_headless() -> None:

@@ -1,10 +1,11 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
 
 from controller.api.names import DRIFT
 from controller.domain.decision import Refusal, RestoreRoutes, RoutePlan
+from controller.domain.traffic.companions.companion import CompanionObject
 from controller.domain.traffic.drift.leading import (
     Stored,
     corrections,
@@ -17,7 +18,7 @@ from controller.domain.traffic.drift.leading import (
 from controller.domain.traffic.drift.object_state import LEAVE_CHANGES, ObjectState
 from controller.domain.traffic.drift.policy import PutBacks
 from controller.domain.traffic.original.record import RouteRecord
-from controller.domain.traffic.tree import Tree
+from controller.domain.traffic.tree import Json, Tree
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = RoutePlan("plan", "shop", "web", "release", ())
@@ -68,6 +69,26 @@ def test_a_write_that_puts_nothing_back_keeps_the_last_corrections() -> None:
     before = replace(RECORD, corrected=("spec.http",), corrected_at=NOW)
     assert corrections(object_state(before), (), NOW) == PutBacks(("spec.http",), NOW)
     assert corrections(object_state(None), (), NOW) == PutBacks()
+
+
+def test_a_changed_companion_object_counts_from_its_own_change() -> None:
+    """Its gateway object was last changed by its owner long before, which is no sign of a fight."""
+    name, yesterday = "Ingress/web-canary", NOW - timedelta(days=1)
+    record = replace(
+        RECORD,
+        objects={name: "sum"},
+        corrected=(name,),
+        corrected_at=yesterday,
+        corrected_before=yesterday - timedelta(seconds=5),
+    )
+    last_year: Json = {"manager": "helm", "time": "2025-01-01T00:00:00Z"}
+    owned = replace(object_state(record), live={"metadata": {"managedFields": [last_year]}})
+    just_now: Json = {"manager": "kubectl", "time": "2026-01-01T00:00:00Z"}
+    changed = CompanionObject(
+        "Ingress", "web-canary", "uid", {"metadata": {"managedFields": [just_now]}}
+    )
+    for companions in ((changed,), ()):
+        assert corrections(owned, companions, NOW) == PutBacks((name,), NOW, yesterday)
 
 
 ORIGINAL: Tree = {"spec": {"weight": 1}}

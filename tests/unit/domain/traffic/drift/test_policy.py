@@ -12,6 +12,7 @@ from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.observation import RoutePresent, RouteSeen
 from controller.domain.traffic.drift.policy import (
     PutBacks,
+    changed_at,
     drift_among,
     next_put_back,
 )
@@ -86,6 +87,26 @@ def test_after_a_fight_every_further_change_waits_five_minutes() -> None:
 
 def test_a_place_that_is_changed_now_and_then_is_put_back_each_time() -> None:
     assert put_backs([0, 70, 140, 210]) == [0, 70, 140, 210]
+
+
+def test_an_object_that_is_deleted_at_once_each_time_is_made_again_twice_in_five_minutes() -> None:
+    """A deletion leaves no time: passes for other reasons are no sign that the fight is over."""
+    last = PutBacks()
+    done: list[float] = []
+    for seconds in range(0, 1200, 10):
+        state = RoutePresent(
+            raw=msgspec.Raw(b"{}"),
+            plan="p",
+            touched=True,
+            places=PLACE,
+            corrected=last.places,
+            corrected_at=last.at,
+            corrected_before=last.before,
+        )
+        if drift_among((RouteSeen(REFERENCE, state),), "shop", at(seconds)).held is None:
+            when = changed_at(None, last.at, at(seconds))
+            last, done = next_put_back(last, PLACE, at(seconds), when), [*done, seconds]
+    assert done == [0, 10, 310, 320, 620, 630, 930, 940]
 
 
 def test_another_place_begins_again() -> None:

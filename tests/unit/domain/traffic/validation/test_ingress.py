@@ -78,6 +78,33 @@ def test_a_default_backend_is_copied_where_it_is_the_stable_service() -> None:
     assert "annotations" not in found["metadata"]
 
 
+def test_a_certificate_for_all_names_of_a_domain_is_copied_for_a_host_of_it() -> None:
+    names = (["*.example.com"], ["*.b.example.com"], ["*.com"], ["a.example.org"])
+    content = {
+        "spec": {
+            "tls": [{"hosts": each} for each in names],
+            "rules": [{"host": "a.example.com", "http": {"paths": [path("web")]}}],
+        }
+    }
+    assert copy(content)["spec"]["tls"] == [{"hosts": ["*.example.com"]}]
+    content["spec"]["rules"] = [{"host": "*.example.org", "http": {"paths": [path("web")]}}]
+    assert copy(content)["spec"]["tls"] == [{"hosts": ["a.example.org"]}]
+
+
+def test_a_script_gets_no_copy_where_only_an_annotation_leads_to_the_service() -> None:
+    def given(text: str, key: str = "class/action") -> bytes | Violation:
+        return class_input(REF, PLAN, {"spec": {}, "annotations": {key: text}})
+
+    obj = given('{"serviceName":"web"}')
+    assert isinstance(obj, bytes)
+    assert "canaryIngress" not in decode_tree(obj)
+    assert isinstance(given("web.demo.svc.cluster.local:80"), bytes)
+    for text in ("web-2", "my-web", "shop.web"):
+        assert isinstance(given(text), Violation)
+    applied = given('{"name":"web"}', "kubectl.kubernetes.io/last-applied-configuration")
+    assert isinstance(applied, Violation)
+
+
 def test_an_ingress_without_the_service_is_refused() -> None:
     found = canary_ingress({"spec": {"rules": "x"}}, REF, "demo")
     assert isinstance(found, Violation)

@@ -77,6 +77,30 @@ def test_an_unsound_object_is_refused(given: Any, expected: str) -> None:
     assert expected in found.message
 
 
+@pytest.mark.parametrize(
+    ("backend", "expected"),
+    [
+        ({"name": "web-canary"}, ""),
+        ({"name": "web-canary", "namespace": "demo"}, ""),
+        ({"name": "vault"}, "leads to vault, which neither"),
+        ({"name": "web-canary", "namespace": "other"}, "leads to web-canary.other, which neither"),
+    ],
+    ids=["ours", "ours-with-namespace", "elsewhere", "another-namespace"],
+)
+def test_a_route_beside_leads_to_the_rollouts_services_only(backend: Json, expected: str) -> None:
+    reference = Reference("gateway.networking.k8s.io/v1", "HTTPRoute", "web", "web", "web-canary")
+    made: Json = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": {"name": "web-2"},
+        "spec": {"rules": [{"backendRefs": [backend]}]},
+    }
+    found = validate_objects([made], {"spec": {"rules": []}}, (reference,), (reference,), "demo")
+    message = found.message if isinstance(found, Violation) else ""
+    assert expected in message
+    assert bool(expected) == bool(message)
+
+
 def test_hosts_of_a_list_are_looked_at_one_by_one() -> None:
     original: Any = {"spec": {"rules": [{"host": "a"}], "tls": [{"hosts": ["a"]}]}}
     given = sibling(spec={"rules": [{"host": "a"}], "tls": [{"hosts": ["a", "b"]}]})
