@@ -111,8 +111,11 @@ def _tried(mutation: Mutation, where: Sequence[str]) -> dict[str, str]:
     output = io.StringIO()
     with redirect_stdout(output), redirect_stderr(output):
         code = pytest.main([*QUIET, *where])
+    # A captured line of a log begins with ERROR as well.
     failed = [
-        line for line in output.getvalue().splitlines() if line.startswith(("FAILED", "ERROR"))
+        line
+        for line in output.getvalue().splitlines()
+        if line.startswith(("FAILED tests/", "ERROR tests/"))
     ]
     caught = failed[0].split(" ")[1].rpartition("::")[2] if code == 1 and failed else ""
     return {"name": mutation.name, "caught": caught, "said": output.getvalue()[-2000:]}
