@@ -80,6 +80,11 @@ def show_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> Non
     say(as_data(view, form))
 
 
+def show_views(views: Sequence[msgspec.Struct], form: str) -> None:
+    """Print for programs: one view as it is, several as one list, which is one document."""
+    show_data(views[0] if len(views) == 1 else views, form)
+
+
 def as_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> str:
     """JSON, YAML, or the value of a path; in JSON and YAML control characters are escapes, which parsers decode."""
     if form.startswith(JSONPATH):

@@ -6,7 +6,9 @@ with a sentence, never an empty list.
 
 import msgspec
 
+from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, child, items, text
+from controller.api.names import V1BETA1
 from controller.cli.failures import explain
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
@@ -21,6 +23,7 @@ from controller.kube.resources import (
     TRAFFIC_ROUTINGS,
     Resource,
 )
+from controller.kube.served import served
 from controller.kube.watch import read_page
 
 WORKLOADS = (
@@ -78,12 +81,20 @@ class _Reading:
         found: list[JsonObject] = []
         for resource in resources:
             try:
-                found += await self._of(resource)
-            except NotFound:
-                continue
+                found += await self._in_any_version(resource)
             except MoonshiftError as failure:
                 self.gaps.append(f"{resource.name}: {explain(failure)}")
         return tuple(found)
+
+    async def _in_any_version(self, resource: Resource) -> list[JsonObject]:
+        """The objects; an older cluster serves some kinds (Istio's, OpenKruise's Rollouts) in older versions only."""
+        try:
+            return await self._of(resource)
+        except NotFound:
+            other = await served(self._client, resource.api_version, resource.kind)
+        if other is None or other.version == resource.version:
+            return []
+        return [_as_v1beta1(item) for item in await self._of(other)]
 
     async def _of(self, resource: Resource) -> list[JsonObject]:
         found: list[JsonObject] = []
@@ -95,6 +106,12 @@ class _Reading:
             named: JsonObject = {"apiVersion": resource.api_version, "kind": resource.kind}
             found += [{**named, **item} for item in decoded]
         return found
+
+
+def _as_v1beta1(obj: JsonObject) -> JsonObject:
+    """A Rollout in the version that is judged; any other object as it is."""
+    found = converted(obj, V1BETA1)
+    return obj if isinstance(found, Unconvertible) else found
 
 
 async def take_inventory(client: KubeClient, namespace: str | None) -> Inventory:

@@ -5,7 +5,7 @@ Invariant: every failure of the API server or the connection is one line for the
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import TypeVar
 
 import click
@@ -58,8 +58,13 @@ def run(work: Callable[[Session], Awaitable[_T]]) -> _T:
         async with connected(connection, program) as session:
             return await work(session)
 
+    return to_the_end(whole())
+
+
+def to_the_end(work: Coroutine[object, object, _T]) -> _T:
+    """Run it in an event loop; failures become one line and an exit code."""
     try:
-        return asyncio.run(whole())
+        return asyncio.run(work)
     except MoonshiftError as failure:
         raise Failure(explain(failure)) from failure
     except KeyboardInterrupt:

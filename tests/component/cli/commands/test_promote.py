@@ -143,3 +143,11 @@ async def test_the_help_says_where_an_interrupted_promotion_waits(tmp_path: Path
         text = " ".join((await api.run("promote", "--help")).output.split())
     assert "If promote --full is interrupted" in text
     assert "to its last step and waits there: run the command again" in text
+
+
+async def test_without_a_timeout_full_waits_without_end(tmp_path: Path) -> None:
+    async with cluster(tmp_path, half()) as api:
+        api.after_patch[f"{ROLLOUTS}/web"] = half(step=2, version="6")
+        result = await api.run("promote", "web", "--full", "--timeout", "0")
+    assert result.exit_code == 0, result.stderr
+    assert "fully promoted" in result.stdout

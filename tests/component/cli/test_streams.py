@@ -1,0 +1,65 @@
+"""The streams of the process: any locale, and a reader that goes away."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tests.component.cli.double import ROLLOUTS, Cluster, cluster, make_rollout
+from tests.component.kube.faulty_server import Reply, event, write_kubeconfig
+
+
+@contextlib.asynccontextmanager
+async def started(
+    api: Cluster, out: int, *arguments: str, **environment: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """The program as a process of its own, with this file as its standard output."""
+    kubeconfig = await asyncio.to_thread(write_kubeconfig, api.directory, api.server, {})
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "controller.cli.main", *arguments,
+        env={**os.environ, "KUBECONFIG": kubeconfig, **environment},
+        stdout=out, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_text_of_any_language_is_printed_in_every_locale(tmp_path: Path) -> None:
+    stall = {"type": "Stalled", "status": "True", "reason": "X", "message": "中文 – größer"}
+    shown = tmp_path / "shown"
+    async with cluster(tmp_path, make_rollout(conditions=[stall])) as api:
+        with shown.open("wb") as out:
+            locale = {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+            async with started(api, out.fileno(), "get", "web", **locale) as process:
+                _, errors = await process.communicate()
+    assert (process.returncode, errors) == (0, b"")
+    assert "中文 – größer" in shown.read_text(encoding="utf-8")
+
+
+async def test_a_watch_whose_reader_has_gone_ends_without_a_word(tmp_path: Path) -> None:
+    watched, closed = asyncio.Event(), asyncio.Event()
+
+    async def changing(path: str, reply: Reply) -> None:
+        await reply.begin_stream()
+        watched.set()
+        await closed.wait()
+        await reply.send(event("MODIFIED", make_rollout(state="StepUpgrade", version="6")))
+        await reply.until_closed()
+
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.watches[ROLLOUTS] = changing
+        read, write = os.pipe()
+        async with started(api, write, "get", "-w") as process:
+            os.close(write)
+            await watched.wait()
+            assert b"web" in await asyncio.to_thread(os.read, read, 65536)
+            os.close(read)
+            closed.set()
+            _, errors = await process.communicate()
+    assert (process.returncode, errors) == (1, b"")
