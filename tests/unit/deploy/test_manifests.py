@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from controller.api import names
+from controller.api.workload_kinds import SELECTED_VALUES, WorkloadKind
 from controller.certificates.identity import CONDITION, expression
 from controller.certificates.publish import PUBLISHED, Address
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
@@ -101,6 +102,19 @@ def test_workloads_are_selected_by_their_label() -> None:
         "vtrafficrouting.moonshift.dev": "Ignore",
         "vtrafficrouting-script.moonshift.dev": "Fail",
     }
+
+
+def test_a_kind_that_works_like_a_statefulset_is_selected_by_the_values_that_the_controller_writes() -> (
+    None
+):
+    found = {
+        tuple(one["values"])
+        for entry in webhooks()
+        for one in entry.get("objectSelector", {}).get("matchExpressions", ())
+        if one["key"] == names.WORKLOAD_TYPE and one["operator"] == "In"
+    }
+    assert found == {SELECTED_VALUES}
+    assert WorkloadKind.STATEFUL_SET.label in SELECTED_VALUES
 
 
 def test_kinds_of_workloads_are_listed_and_some_namespaces_are_left_out() -> None:
