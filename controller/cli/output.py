@@ -55,18 +55,18 @@ def plain(renderable: RenderableType) -> str:
     console = CleanConsole(file=io.StringIO(), width=PIPE_WIDTH, color_system=None)
     with console.capture() as captured:
         console.print(renderable)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
-def show(renderable: RenderableType) -> None:
-    """Print the text for people."""
+def show(renderable: RenderableType, *, lines: bool = False) -> None:
+    """Print the text for people; the terminal itself wraps `lines`, so that a command that is copied is whole."""
     console = terminal()
     if console is None:
         say(plain(renderable))
         return
     if isinstance(renderable, Table):
         widen_for(console, renderable)
-    console.print(renderable)
+    console.print(renderable, soft_wrap=lines)
 
 
 def widen_for(console: Console, table: Table) -> None:

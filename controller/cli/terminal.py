@@ -21,6 +21,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 """C0 and C1, and characters that change the direction of writing."""
 
 
+_END_OF_LINE = re.compile("[\\n\u2028\u2029]")
+
+
 def clean(text: str) -> str:
     """The text with its control characters made visible."""
     return _CONTROL.sub(lambda found: _picture(ord(found[0])), text)
@@ -28,7 +31,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The text without ends of lines: text of others must not look like a line of ours."""
-    return text.replace("\n", _picture(ord("\n")))
+    return _END_OF_LINE.sub(_picture(ord("\n")), text)
 
 
 def _picture(code: int) -> str:

@@ -38,7 +38,7 @@ async def _why(session: Session, names: tuple[str, ...], form: str | None) -> No
         return
     for name in names:
         view = await described(session, name)
-        show(answer(view, datetime.now(UTC), session.program))
+        show(answer(view, datetime.now(UTC), session.program), lines=True)
 
 
 async def _as_data(session: Session, name: str) -> Why:
