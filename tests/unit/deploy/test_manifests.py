@@ -14,6 +14,7 @@ from controller.api.workload_kinds import SELECTED_VALUES, WorkloadKind
 from controller.certificates.identity import CONDITION, expression
 from controller.certificates.publish import PUBLISHED, Address
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
+from controller.cli.failures import OUR_WEBHOOKS
 from controller.domain.shards import MOST
 from controller.runtime.clock import SystemClock
 from controller.settings import parse_tracked
@@ -75,6 +76,12 @@ def test_every_webhook_is_answered_and_lets_the_controller_pass() -> None:
         conditions = {one["name"]: one["expression"] for one in entry["matchConditions"]}
         assert conditions[CONDITION] == expression((user,)), "what is installed needs no write"
         assert entry["sideEffects"] == "None"
+
+
+def test_the_command_line_knows_which_webhooks_are_ours() -> None:
+    assert {
+        entry["name"] for entry in webhooks() if "moonshift" not in entry["name"]
+    } == OUR_WEBHOOKS
 
 
 def test_workloads_are_selected_by_their_label() -> None:
