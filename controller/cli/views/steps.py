@@ -103,6 +103,11 @@ def under_way(status: RolloutStatus) -> bool:
     return status.phase == "Progressing"
 
 
+def goes_in_steps(rollout: Rollout) -> bool:
+    """A change of the workload would be released in steps: the Rollout is neither disabled nor being deleted."""
+    return not (rollout.spec.disabled or rollout.metadata.deleting)
+
+
 def next_text(rollout: Rollout, replicas: int | None) -> str:
     """The steps after the present one; empty when no release is under way."""
     steps = steps_of(rollout.spec.strategy)
