@@ -144,6 +144,10 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
     if rollout is None:
         return Failure("the Rollout was deleted")
     status, key = rollout.status, rollout.metadata.key
+    if under_way(status) and len(steps_of(rollout.spec.strategy)) != last:
+        return Failure(
+            f"the plan of Rollout {key} was changed: look at it, then run promote --full again"
+        )
     if under_way(status) and moonshift_status(status).jump:
         return None  # the jump was not read yet, and a stall is that of the former step
     if (problem := stalled(status)) and not may_go_on(status):

@@ -22,12 +22,13 @@ def steps_of(strategy: Strategy) -> tuple[Step, ...]:
 
 
 def current_step(status: RolloutStatus) -> int:
-    """Number of the present step, from 1 on; 0 before the first release."""
-    return (
+    """Number of the present step, from 1 on; 0 before the first release, or if a client wrote a number below."""
+    found = (
         moonshift_status(status).step
         or canary_status(status).current_step_index
         or status.current_step_index
     )
+    return max(0, found)
 
 
 def current_state(status: RolloutStatus) -> str:
