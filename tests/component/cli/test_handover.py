@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from controller.api import names
 from controller.api.conversion import converted
 from tests.component.cli.double import DEPLOYMENTS, ROLLOUTS, cluster, make_rollout
@@ -87,3 +89,48 @@ async def test_rollouts_of_an_original_without_v1beta1_are_seen(tmp_path: Path) 
         api.collections[f"/apis/{names.V1ALPHA1}/namespaces/default/rollouts"] = [cast(Any, older)]
         result = await api.run("takeover", "--check")
     assert "Rollout default/web: its workload was not found here" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "plural"),
+    [
+        pytest.param("traefik.io/v1alpha1", "IngressRoute", "ingressroutes", id="packaged"),
+        pytest.param("shop.example/v2", "Lane", "lanes", id="named by a Rollout"),
+    ],
+)
+async def test_a_route_of_any_kind_that_we_changed_is_seen(
+    tmp_path: Path, api_version: str, kind: str, plural: str
+) -> None:
+    rollout = make_rollout(phase="Healthy")
+    lane = {"apiVersion": "shop.example/v2", "kind": "Lane", "name": "web"}
+    routing = {"service": "web", "customNetworkRefs": [lane]}
+    rollout["spec"]["strategy"]["canary"]["trafficRoutings"] = [routing]
+    annotations = {names.ROUTE_STATE: "{}"}
+    route = {"metadata": {"name": "web", "namespace": "default", "annotations": annotations}}
+    group = api_version.partition("/")[0]
+    async with cluster(tmp_path, rollout) as api:
+        versions = {"versions": [{"groupVersion": api_version}]}
+        kinds = {"resources": [{"name": plural, "kind": kind, "namespaced": True}]}
+        api.overrides["GET", f"/apis/{group}"] = (200, versions)
+        api.overrides["GET", f"/apis/{api_version}"] = (200, kinds)
+        api.collections[f"/apis/{api_version}/namespaces/default/{plural}"] = [route]
+        result = await api.run("uninstall", "--check")
+    assert f"{kind} default/web: follows a step" in result.stdout
+    assert result.exit_code == 1
+
+
+async def test_a_held_workload_of_a_kind_that_is_known_by_its_label_is_seen(tmp_path: Path) -> None:
+    rollout = make_rollout(phase="Healthy")
+    rollout["spec"]["workloadRef"] = {
+        "apiVersion": "db.example/v1",
+        "kind": "Cluster",
+        "name": "db",
+    }
+    annotations = {names.IN_PROGRESSING: "{}"}
+    held = {"metadata": {"name": "db", "namespace": "default", "annotations": annotations}}
+    async with cluster(tmp_path, rollout) as api:
+        kinds = {"resources": [{"name": "clusters", "kind": "Cluster", "namespaced": True}]}
+        api.overrides["GET", "/apis/db.example/v1"] = (200, kinds)
+        api.collections["/apis/db.example/v1/namespaces/default/clusters"] = [held]
+        result = await api.run("uninstall", "--check")
+    assert "Cluster default/db: is held" in result.stdout
