@@ -183,6 +183,21 @@ def test_the_component_of_one_namespace_limits_every_entry(kind: str) -> None:
     assert limited == [str(index) for index in range(len(entries))]
 
 
+REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups of questions to the API server, which belong to no namespace."""
+
+
+def test_questions_about_accounts_are_allowed_where_one_namespace_is_served() -> None:
+    """Aggregated roles are bound in that namespace only, where a right on an object of no namespace is none."""
+
+    def questions(role: Json) -> set[str]:
+        rules = [rule for rule in role["rules"] if {*REVIEWS} & {*rule.get("apiGroups", ())}]
+        return {resource for rule in rules for resource in rule["resources"]}
+
+    alone = named("ClusterRole", "moonshift-cluster-objects-role")
+    assert questions(alone) == set().union(*map(questions, of_kind("ClusterRole")))
+
+
 def test_the_objects_that_carry_the_authority_are_installed_and_writable() -> None:
     rules = named("ClusterRole", "kruise-rollout-manager-role")["rules"]
     for kind, name in PUBLISHED:
