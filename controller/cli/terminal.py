@@ -7,8 +7,10 @@ This is the only module that prints: plain `click.echo` and `print` are refused 
 command line.
 """
 
+import asyncio
 import io
 import re
+import sys
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -77,3 +79,24 @@ class CleanConsole(Console):
                 yield segment
             else:
                 yield Segment(clean(segment.text), segment.style)
+
+
+async def agreed(question: str) -> bool:
+    """Ask a person; Ctrl-C ends the question, because nothing blocks before the answer is there."""
+    say(f"{question} [y/N]: ", err=True, nl=False)
+    await _line_of_input()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+async def _line_of_input() -> None:
+    """Wait until a line can be read."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except io.UnsupportedOperation:
+        return  # no file: its lines are there
+    loop, there = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, there.set)
+    try:
+        await there.wait()
+    finally:
+        loop.remove_reader(descriptor)

@@ -4,7 +4,6 @@ Invariant: only the template is written, and only for the generation that was re
 from the release's record, never guessed from the order of revisions.
 """
 
-import asyncio
 import sys
 
 import click
@@ -21,7 +20,7 @@ from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import rollout_names
 from controller.cli.render.words import counted
-from controller.cli.terminal import say
+from controller.cli.terminal import agreed, say
 from controller.cli.views.images import images_of
 from controller.cli.views.steps import goes_in_steps, steps_of, under_way
 from controller.effects.reverts import kept_template
@@ -98,7 +97,7 @@ async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -
         raise Failure(template)
     if not under_way(rollout.status):
         say(f"{_consequence(rollout)}, back to {_named(rollout, template)}", err=True)
-        if asks and not await asyncio.to_thread(click.confirm, "Start it?", err=True):
+        if asks and not await agreed("Start it?"):
             raise Failure("nothing was changed")
     meta = kept.workload.metadata
     try:

@@ -115,7 +115,7 @@ async def test_undo_after_a_release_says_that_a_new_release_starts(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("answer", "sent"), [("y\n", 1), ("n\n", 0)])
-async def test_promote_asks_first_on_a_terminal(
+async def test_undo_asks_first_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, sent: int
 ) -> None:
     monkeypatch.setattr(undo, "is_terminal", lambda: True)
@@ -127,7 +127,7 @@ async def test_promote_asks_first_on_a_terminal(
     assert ("nothing was changed" in result.stderr) == (not sent)
 
 
-async def test_promote_with_yes_asks_nothing_on_a_terminal(
+async def test_undo_with_yes_asks_nothing_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(undo, "is_terminal", lambda: True)
