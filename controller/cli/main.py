@@ -8,9 +8,11 @@ import io
 import logging
 import os
 import sys
+from typing import Any
 
 import click
 
+from controller.cli.failures import ExitCode
 from controller.cli.lazy import LazyGroup
 from controller.cli.options import connection_options
 from controller.cli.terminal import say
@@ -51,7 +53,18 @@ def rollout() -> None:
     """
 
 
-@click.group(cls=LazyGroup, context_settings=_HELP, commands=[rollout], modules=_MODULES)
+class Program(LazyGroup):
+    """All commands. Ctrl-C ends each of them without a message, at any moment: while it is imported, too."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(int(ExitCode.INTERRUPTED)) from None
+
+
+@click.group(cls=Program, context_settings=_HELP, commands=[rollout], modules=_MODULES)
 @click.version_option(program_version(), prog_name="moonshift")
 @connection_options
 def cli() -> None:

@@ -1,6 +1,6 @@
 """One command's connection to the cluster, and its event loop.
 
-Invariant: every failure of the API server or the connection is one line for the person; Ctrl-C ends without a message.
+Invariant: every failure of the API server or the connection is one line for the person.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import TypeVar
 import click
 import msgspec
 
-from controller.cli.failures import ExitCode, Failure, explain
+from controller.cli.failures import Failure, explain
 from controller.cli.options import Connection, connection_of, program_of
 from controller.cli.reading.kubeconfig import namespace_of
 from controller.errors import MoonshiftError
@@ -67,5 +67,3 @@ def to_the_end(work: Coroutine[object, object, _T]) -> _T:
         return asyncio.run(work)
     except MoonshiftError as failure:
         raise Failure(explain(failure)) from failure
-    except KeyboardInterrupt:
-        raise SystemExit(int(ExitCode.INTERRUPTED)) from None
