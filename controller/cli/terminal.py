@@ -23,6 +23,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 """C0 and C1, and characters that change the direction of writing."""
 
 
+_OF_DIFFS = {"+": "green", "-": "red", "@": "cyan"}
 _END_OF_LINE = re.compile("[\\n\u2028\u2029]")
 
 
@@ -100,3 +101,8 @@ async def _line_of_input() -> None:
         await there.wait()
     finally:
         loop.remove_reader(descriptor)
+
+
+def diff_line(line: str) -> Text:
+    """A line of a unified diff in its colour."""
+    return Text(clean(line), style=_OF_DIFFS.get(line[:1], "dim"))
