@@ -121,7 +121,7 @@ class People:
             sets.put(new)
             return
         before, after = sets.raw(old.metadata.key), sets.written(new)
-        rollout = governing(after, tuple(self._cluster.rollouts))
+        rollout = governing(after, tuple(self._cluster.rollouts), before)
         match admit_set(before, after, rollout, kind_of(new)):
             case Amended(obj=obj):
                 sets.store(obj, resource_of_kind(new.api_version, new.kind))
@@ -142,7 +142,7 @@ class People:
             deployments.put(new)
             return
         before, after = deployments.raw(old.metadata.key), deployments.written(new)
-        rollout = governing(after, tuple(self._cluster.rollouts))
+        rollout = governing(after, tuple(self._cluster.rollouts), before)
         match admit_deployment(before, after, rollout, self._cluster.replica_sets_of(old)):
             case Unchanged():
                 deployments.put(new)
