@@ -46,8 +46,9 @@ def is_data(form: str | None) -> bool:
 
 
 def terminal() -> Console | None:
-    """The terminal on standard output, if there is one."""
-    return CleanConsole() if sys.stdout.isatty() else None
+    """The terminal on standard output, if there is one that can draw: one that only prints (TERM=dumb) is a pipe."""
+    console = CleanConsole()
+    return console if sys.stdout.isatty() and not console.is_dumb_terminal else None
 
 
 def plain(renderable: RenderableType) -> str:

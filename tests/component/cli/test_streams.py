@@ -16,13 +16,18 @@ from tests.component.kube.faulty_server import Reply, event, write_kubeconfig
 
 @contextlib.asynccontextmanager
 async def started(
-    api: Cluster, out: int, *arguments: str, typed: int | None = None, encoding: str = ""
+    api: Cluster,
+    out: int,
+    *arguments: str,
+    typed: int | None = None,
+    encoding: str = "",
+    kind: str = "xterm",
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """The program as a process of its own, with this file as its standard output, or with a terminal as all three."""
     kubeconfig = await asyncio.to_thread(write_kubeconfig, api.directory, api.server, {})
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "controller.cli.main", *arguments,
-        env={**os.environ, "KUBECONFIG": kubeconfig, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        env={**os.environ, "KUBECONFIG": kubeconfig, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "TERM": kind},
         stdin=typed, stdout=out, stderr=asyncio.subprocess.PIPE if typed is None else typed,
     )  # fmt: skip
     try:
@@ -90,5 +95,21 @@ async def test_an_answer_that_is_typed_counts(tmp_path: Path) -> None:
             await asyncio.to_thread(os.write, screen, b"y\n")
             assert await process.wait() == ExitCode.OK
         assert len(api.patches) == 1
+    os.close(screen)
+    os.close(terminal)
+
+
+async def test_a_watch_on_a_terminal_that_only_prints_prints_its_lines(tmp_path: Path) -> None:
+    screen, terminal = os.openpty()
+    async with cluster(tmp_path, make_rollout()) as api:
+        arguments = ("get", "web", "-w")
+        async with started(api, terminal, *arguments, typed=terminal, kind="dumb") as process:
+            shown = b""
+            async with asyncio.timeout(15):
+                while b"waits for an approval" not in shown:
+                    shown += await asyncio.to_thread(os.read, screen, 4096)
+            process.send_signal(signal.SIGINT)
+            assert await process.wait() == ExitCode.INTERRUPTED
+    assert b"\x1b" not in shown
     os.close(screen)
     os.close(terminal)
