@@ -54,7 +54,7 @@ from controller.domain.pods.marks import OwnersRecord, read_record, rollout_in
 def governing(
     workload: JsonObject, rollouts: Iterable[Rollout], old: JsonObject | None = None
 ) -> Rollout | None:
-    """The Rollout that names the workload, has a strategy and is not disabled, or None. Versions are not compared.
+    """The Rollout that names the workload, has a strategy and has not been disabled. Versions are not compared.
 
     There are two while one is being deleted and another one was made in its place: then the one decides that holds the
     workload `old`, because its style says how.
@@ -72,7 +72,8 @@ def _governs(rollout: Rollout, wanted: tuple[str, str, str]) -> bool:
     if (reference.group, reference.kind, reference.name) != wanted:
         return False
     has_strategy = strategy.canary is not None or strategy.blue_green is not None
-    return has_strategy and rollout.status.phase != Phase.DISABLED
+    # One that is enabled again governs from then on, although its status says so only after the next pass.
+    return has_strategy and not (rollout.spec.disabled and rollout.status.phase == Phase.DISABLED)
 
 
 def ending(rollout: Rollout) -> bool:
