@@ -147,7 +147,7 @@ class Surroundings:
 
 
 def _seen(one: Named, raw: bytes | msgspec.Raw) -> Seen:
-    """What a warning needs of an object; `Unknown` if its author wrote something that cannot be read."""
+    """The part of an object that a warning needs; `Unknown` if its author wrote something that cannot be read."""
     try:
         return _read_as(one, raw)
     except msgspec.DecodeError:

@@ -115,7 +115,7 @@ async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -
 
 
 def _consequence(rollout: Rollout) -> str:
-    """What a change of the template does while no release is under way."""
+    """The effect of a change of the template while no release is under way."""
     named = f"Rollout {rollout.metadata.key}"
     if not goes_in_steps(rollout):
         return f"{named} is disabled or being deleted: this changes all pods of the workload without its steps"
