@@ -107,9 +107,9 @@ PINNED = "moonshift.dev/pinned"
 PIN = "moonshift.dev/pin"
 """Annotation on a pinned Service: JSON `{"label": …, "revision": …}` of the pin."""
 CANARY_SUFFIX = "-canary"
+"""Suffix of the canary Service's name."""
 MAX_SERVICE_NAME = 63
 """A Service's name is a DNS label."""
-"""Suffix of the canary Service's name."""
 CONFIGURATION = "kruise-rollout-configuration"
 """Name of the ConfigMap with scripts, in the controller's namespace."""
 

@@ -69,9 +69,21 @@ KNOWN_WORKLOADS = frozenset(_KINDS)
 """Group and kind of the workloads that need no label to be known."""
 
 
+SELECTED_VALUES = ("statefulset", "StatefulSet")
+"""Values of the label by which the webhook of all kinds that work like a StatefulSet selects; the other webhooks ask
+for the label alone."""
+
+
 def workload_kind(group: str, kind: str, labels: Mapping[str, str] = {}) -> WorkloadKind | None:
     """How a workload is moved; None when that is not known."""
     known = _KINDS.get((group, kind))
     if known is None and labels.get(WORKLOAD_TYPE, "").lower() == WorkloadKind.STATEFUL_SET:
         return WorkloadKind.STATEFUL_SET
     return known
+
+
+def is_selected(kind: WorkloadKind | None, labels: Mapping[str, str]) -> bool:
+    """Whether the webhook of this kind gets the changes of a workload with these labels."""
+    if kind is WorkloadKind.STATEFUL_SET:
+        return labels.get(WORKLOAD_TYPE) in SELECTED_VALUES
+    return WORKLOAD_TYPE in labels

@@ -5,7 +5,10 @@ from datetime import timedelta
 
 import click
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+LONGEST = timedelta(days=36_525)
+"""A century: a date that is much further away cannot be computed."""
+_NUMBER = re.compile(r"\d+", re.ASCII)
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -22,16 +25,31 @@ class Duration(click.ParamType["timedelta"]):
         if isinstance(value, timedelta):
             return value
         text = str(value)
-        if text.isdecimal():
-            return timedelta(seconds=int(text))
-        if text and not _PART.sub("", text):
-            return timedelta(seconds=sum(float(n) * _SECONDS[u] for n, u in _PART.findall(text)))
-        raise click.BadParameter(
-            f"{text!r} is no duration: write it like 90s, 5m or 1h30m", ctx=ctx, param=param
-        )
+        seconds = _seconds_of(text)
+        if seconds is None:
+            raise click.BadParameter(
+                f"{text!r} is no duration: write it like 90s, 5m or 1h30m", ctx=ctx, param=param
+            )
+        if seconds > LONGEST.total_seconds():
+            raise click.BadParameter(f"{text!r} is more than a century", ctx=ctx, param=param)
+        return timedelta(seconds=seconds)
+
+
+def _seconds_of(text: str) -> float | None:
+    """The seconds of a duration; None if it is none. (A float, because Python refuses to read a very long integer.)"""
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    if not text or _PART.sub("", text):
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
 
 
 DURATION = Duration()
+
+
+def limit_of(wait: timedelta) -> float | None:
+    """The seconds of a `--timeout`, as asyncio takes them; None: without end."""
+    return wait.total_seconds() or None
 
 
 def span(length: timedelta) -> str:

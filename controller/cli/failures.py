@@ -66,8 +66,23 @@ _DENIED = re.compile(
 
 _UNHEARD = re.compile(r'failed calling webhook "(?P<webhook>[^"]+)": (?P<why>.*)', re.DOTALL)
 """An admission webhook with failure policy Fail did not answer: the write was not made."""
-_OUR_NAMES = (".kb.io", ".moonshift.dev")
-_OURS = "look whether the controller runs (kubectl -n kruise-rollout get pods) and whether the API server reaches it"
+OUR_WEBHOOKS = frozenset(
+    f"{name}.kb.io"
+    for name in (
+        "mdeployment",
+        "mcloneset",
+        "mdaemonset",
+        "mdaemonset-native",
+        "munifiedworload",
+        "vrollout",
+    )
+)
+"""Our webhooks with the names of the original; most webhooks of other programs end with `.kb.io`, too."""
+_OUR_DOMAIN = ".moonshift.dev"
+_OURS = (
+    "look whether the controller runs (kubectl get pods -A -l app.kubernetes.io/name=moonshift-controller) and whether "
+    "the API server reaches it"
+)
 _SOMEBODY_ELSES = (
     "it is not Moonshift's: look whose it is (kubectl get validatingwebhookconfigurations,"
     "mutatingwebhookconfigurations) and whether its pods run"
@@ -110,9 +125,11 @@ def _server_fault(message: str, status: int) -> str:
             f"the API server failed with code {status} ({message}); whether the change was made is "
             "unknown: look at it, then repeat"
         )
+    name = unheard["webhook"]
+    ours = name in OUR_WEBHOOKS or name.endswith(_OUR_DOMAIN)
     return (
-        f"refused, nothing was changed: the webhook {unheard['webhook']} gave no answer ({unheard['why']}); "
-        f"{_OURS if unheard['webhook'].endswith(_OUR_NAMES) else _SOMEBODY_ELSES}"
+        f"refused, nothing was changed: the webhook {name} gave no answer ({unheard['why']}); "
+        f"{_OURS if ours else _SOMEBODY_ELSES}"
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 _PART = re.compile(
     r"""\.(?P<name>[\w/-]+|\*)
-    | \[(?P<position>-?\d+|\*)\]
+    | \[(?P<position>-?[0-9]{1,9}|\*)\]
     | \[(?P<quote>['"])(?P<quoted>.+?)(?P=quote)\]
     | \[\?\(@\.(?P<key>\w+)\s*==\s*(?P<mark>['"])(?P<text>.*?)(?P=mark)\)\]""",
     re.VERBOSE,
@@ -65,7 +65,12 @@ def _step(value: object, part: re.Match[str]) -> list[object]:
         return list(value.values() if isinstance(value, dict) else _listed(value))
     if isinstance(value, dict):
         return [value[wanted]] if wanted in value else []
-    return _listed(value)[int(wanted) :][:1] if part["position"] else []
+    return _at_position(_listed(value), int(wanted)) if part["position"] else []
+
+
+def _at_position(values: list[object], position: int) -> list[object]:
+    """The value there, a negative position from the end; none if there is none."""
+    return [values[position]] if -len(values) <= position < len(values) else []
 
 
 def _listed(value: object) -> list[object]:

@@ -4,12 +4,15 @@ The program's name changes help and hints, never its behaviour. Invariant: every
 imported when that command is called; this one only puts them together.
 """
 
+import io
 import logging
 import os
 import sys
+from typing import Any
 
 import click
 
+from controller.cli.failures import ExitCode
 from controller.cli.lazy import LazyGroup
 from controller.cli.options import connection_options
 from controller.cli.terminal import say
@@ -50,7 +53,18 @@ def rollout() -> None:
     """
 
 
-@click.group(cls=LazyGroup, context_settings=_HELP, commands=[rollout], modules=_MODULES)
+class Program(LazyGroup):
+    """All commands. Ctrl-C ends each of them without a message, at any moment: while it is imported, too."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(int(ExitCode.INTERRUPTED)) from None
+
+
+@click.group(cls=Program, context_settings=_HELP, commands=[rollout], modules=_MODULES)
 @click.version_option(program_version(), prog_name="moonshift")
 @connection_options
 def cli() -> None:
@@ -94,15 +108,34 @@ def main() -> None:
     """Run the command line of this process."""
     # the views show the messages of a watch that reconnects
     logging.getLogger("controller").addHandler(logging.NullHandler())
-    problem = ""
+    _write_utf8()
+    problem, closed = "", False
     try:
         cli.main(prog_name=program_name(sys.argv[0]))
+    except* BrokenPipeError:
+        # The reader of a pipe has gone (`| head -1`). click ends quietly then, but sees no error of a group of tasks.
+        closed = True
     except* OSError as failures:
-        # A full disk, for example. click itself ends quietly if the reader of a pipe has gone.
+        # A full disk, for example.
         problem = str(failures.exceptions[0])
+    if closed:
+        _end_quietly()
     if problem:
         say(f"error: a file or the output cannot be read or written: {problem}", err=True)
         sys.exit(1)
+
+
+def _write_utf8() -> None:
+    """Write UTF-8 in every locale, as kubectl does: names and messages of a cluster may have any character."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _end_quietly() -> None:
+    """End with code 1; nothing that is still in a buffer is written to the closed pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
 
 
 if __name__ == "__main__":

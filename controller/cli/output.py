@@ -46,8 +46,9 @@ def is_data(form: str | None) -> bool:
 
 
 def terminal() -> Console | None:
-    """The terminal on standard output, if there is one."""
-    return CleanConsole() if sys.stdout.isatty() else None
+    """The terminal on standard output, if there is one that can draw: one that only prints (TERM=dumb) is a pipe."""
+    console = CleanConsole()
+    return console if sys.stdout.isatty() and not console.is_dumb_terminal else None
 
 
 def plain(renderable: RenderableType) -> str:
@@ -55,18 +56,18 @@ def plain(renderable: RenderableType) -> str:
     console = CleanConsole(file=io.StringIO(), width=PIPE_WIDTH, color_system=None)
     with console.capture() as captured:
         console.print(renderable)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
-def show(renderable: RenderableType) -> None:
-    """Print the text for people."""
+def show(renderable: RenderableType, *, lines: bool = False) -> None:
+    """Print the text for people; the terminal itself wraps `lines`, so that a command that is copied is whole."""
     console = terminal()
     if console is None:
         say(plain(renderable))
         return
     if isinstance(renderable, Table):
         widen_for(console, renderable)
-    console.print(renderable)
+    console.print(renderable, soft_wrap=lines)
 
 
 def widen_for(console: Console, table: Table) -> None:
@@ -78,6 +79,11 @@ def widen_for(console: Console, table: Table) -> None:
 def show_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> None:
     """Print for programs: the exact data, without any character that controls a terminal."""
     say(as_data(view, form))
+
+
+def show_views(views: Sequence[msgspec.Struct], form: str) -> None:
+    """Print for programs: one view as it is, several as one list, which is one document."""
+    show_data(views[0] if len(views) == 1 else views, form)
 
 
 def as_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> str:

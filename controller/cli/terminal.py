@@ -7,8 +7,10 @@ This is the only module that prints: plain `click.echo` and `print` are refused 
 command line.
 """
 
+import asyncio
 import io
 import re
+import sys
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -21,6 +23,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 """C0 and C1, and characters that change the direction of writing."""
 
 
+_OF_DIFFS = {"+": "green", "-": "red", "@": "cyan"}
+_END_OF_LINE = re.compile("[\\n\u2028\u2029]")
+
+
 def clean(text: str) -> str:
     """The text with its control characters made visible."""
     return _CONTROL.sub(lambda found: _picture(ord(found[0])), text)
@@ -28,7 +34,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The text without ends of lines: text of others must not look like a line of ours."""
-    return text.replace("\n", _picture(ord("\n")))
+    return _END_OF_LINE.sub(_picture(ord("\n")), text)
 
 
 def _picture(code: int) -> str:
@@ -74,3 +80,29 @@ class CleanConsole(Console):
                 yield segment
             else:
                 yield Segment(clean(segment.text), segment.style)
+
+
+async def agreed(question: str) -> bool:
+    """Ask a person; Ctrl-C ends the question, because nothing blocks before the answer is there."""
+    say(f"{question} [y/N]: ", err=True, nl=False)
+    await _line_of_input()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+async def _line_of_input() -> None:
+    """Wait until a line can be read."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except io.UnsupportedOperation:
+        return  # no file: its lines are there
+    loop, there = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, there.set)
+    try:
+        await there.wait()
+    finally:
+        loop.remove_reader(descriptor)
+
+
+def diff_line(line: str) -> Text:
+    """A line of a unified diff in its colour."""
+    return Text(clean(line), style=_OF_DIFFS.get(line[:1], "dim"))

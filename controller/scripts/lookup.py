@@ -107,6 +107,12 @@ def packaged_texts(folder: Path = FOLDER) -> dict[str, bytes]:
     }
 
 
+def packaged_kinds(folder: Path = FOLDER) -> frozenset[tuple[str, str]]:
+    """Group and kind of every kind with a packaged script; Ingresses have one for each class instead."""
+    paths = (path.relative_to(folder).parts for path in folder.glob(f"*/*/{_CUSTOM_FILE}"))
+    return frozenset((group, kind) for group, kind, _ in paths)
+
+
 class ScriptLibrary:
     """The packaged scripts, and the rules by which a ConfigMap adds to them."""
 

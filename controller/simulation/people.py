@@ -9,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.meta import Key, ObjectMeta
-from controller.api.names import LAST_APPLIED, WORKLOAD_TYPE
+from controller.api.names import LAST_APPLIED
 from controller.api.networking import Service
 from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.rollout import (
@@ -21,6 +21,7 @@ from controller.api.rollout import (
     Step,
     StepState,
 )
+from controller.api.workload_kinds import WorkloadKind, is_selected
 from controller.api.workloads import ContainerStatus, Deployment, DeploymentSpec
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.service import admit_service
@@ -35,7 +36,8 @@ from controller.simulation.state import ClusterState, resource_of_kind
 
 def _unasked(old: Deployment | PodSet, new: Deployment | PodSet) -> bool:
     """Admission selects by the label of the stored object and of the new one."""
-    return WORKLOAD_TYPE not in {**old.metadata.labels, **new.metadata.labels}
+    kind = WorkloadKind.DEPLOYMENT if isinstance(old, Deployment) else kind_of(old)
+    return not any(is_selected(kind, obj.metadata.labels) for obj in (old, new))
 
 
 def _bare(old: ObjectMeta) -> ObjectMeta:
@@ -119,7 +121,7 @@ class People:
             sets.put(new)
             return
         before, after = sets.raw(old.metadata.key), sets.written(new)
-        rollout = governing(after, tuple(self._cluster.rollouts))
+        rollout = governing(after, tuple(self._cluster.rollouts), before)
         match admit_set(before, after, rollout, kind_of(new)):
             case Amended(obj=obj):
                 sets.store(obj, resource_of_kind(new.api_version, new.kind))
@@ -140,7 +142,7 @@ class People:
             deployments.put(new)
             return
         before, after = deployments.raw(old.metadata.key), deployments.written(new)
-        rollout = governing(after, tuple(self._cluster.rollouts))
+        rollout = governing(after, tuple(self._cluster.rollouts), before)
         match admit_deployment(before, after, rollout, self._cluster.replica_sets_of(old)):
             case Unchanged():
                 deployments.put(new)

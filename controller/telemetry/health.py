@@ -9,6 +9,7 @@ once is answered while others hold theirs.
 
 import asyncio
 import logging
+import re
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
@@ -58,7 +59,7 @@ def parse_address(address: str) -> tuple[str | None, int] | None:
     if address in ("", "0"):
         return None
     host, separator, port = address.rpartition(":")
-    if not separator or not port.isdigit() or int(port) > 65535:
+    if not separator or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535:
         raise BadConfiguration(
             f"{address!r} is not an address; write host:port, or 0 to turn it off"
         )

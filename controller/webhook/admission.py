@@ -270,11 +270,11 @@ class Admission:
         leaving = loses_label(new)
         if leaving and not keeps_label(old, new):
             return None
-        known = governing(new, await self._rollouts.rollouts(namespace))
+        known = governing(new, await self._rollouts.rollouts(namespace), old)
         if known is not None or leaving:
             return known
         # The leader labels; this replica's watch may be behind the leader's.
-        return governing(new, await self._rollouts.latest(namespace))
+        return governing(new, await self._rollouts.latest(namespace), old)
 
     async def service(self, request: AdmissionRequest) -> Answer:
         """Restores the pin that an owner's apply removed."""

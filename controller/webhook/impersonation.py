@@ -31,7 +31,8 @@ class Impersonation:
     async def refuses(self, user: User, namespace: str, found: NamedAccount) -> str:
         """Why the author may not use the account; empty if the author may."""
         account = f"ServiceAccount {namespace}/{found.account}"
-        subject = Subject(user.username, user.uid, user.groups, user.extra)
+        extra = {name: values or () for name, values in (user.extra or {}).items()}
+        subject = Subject(user.username, user.uid, user.groups or (), extra)
         right = Right("impersonate", "", "serviceaccounts", "", namespace, found.account)
         if not self._live.take():
             return f"{found.path}: too many questions about rights at once: try again in a moment"

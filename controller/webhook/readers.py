@@ -32,10 +32,7 @@ OWNER = "owner"
 
 log = logging.getLogger(__name__)
 _read_rollout = reader_of(Rollout)
-
-
-class _ReplicaSets(msgspec.Struct, frozen=True):
-    items: tuple[ReplicaSet, ...] = ()
+_read_replica_set = reader_of(ReplicaSet)
 
 
 class Allowance:
@@ -116,5 +113,5 @@ class CachedReader:
         found: list[ReplicaSet] = []
         async with self._turn:
             async for page in self._client.list_pages(REPLICA_SETS, namespace):
-                found += msgspec.json.decode(page, type=_ReplicaSets).items
+                found += map(_read_replica_set, read_page(page).items or ())
         return [rs for rs in found if rs.metadata.controller_uid == deployment_uid]

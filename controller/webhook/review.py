@@ -29,8 +29,9 @@ class User(msgspec.Struct, frozen=True):
 
     username: str = ""
     uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: dict[str, tuple[str, ...]] = {}
+    # Go writes a nil slice as null: a token webhook or a proxy may have given a key without values.
+    groups: tuple[str, ...] | None = ()
+    extra: dict[str, tuple[str, ...] | None] | None = {}
 
 
 class Options(msgspec.Struct, frozen=True, rename="camel"):

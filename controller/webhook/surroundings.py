@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.trafficrouting import TrafficRouting
@@ -141,16 +142,24 @@ class Surroundings:
             return _seen(one, await self._server.get(resource, namespace, one.name))
         except NotFound:
             return Absent()
-        except (MoonshiftError, msgspec.MsgspecError):
+        except MoonshiftError:
             return unknown
 
 
 def _seen(one: Named, raw: bytes | msgspec.Raw) -> Seen:
+    """The part of an object that a warning needs; `Unknown` if its author wrote something that cannot be read."""
+    try:
+        return _read_as(one, raw)
+    except msgspec.DecodeError:
+        return Unknown()
+
+
+def _read_as(one: Named, raw: bytes | msgspec.Raw) -> Seen:
     group, kind, _ = one.identity
     if (group, kind) == ("", "Service"):
-        return msgspec.json.decode(raw, type=Service)
+        return decoded(raw, Service)
     if (group, kind) in KNOWN_WORKLOADS:
-        workload = msgspec.json.decode(raw, type=_Workload)
+        workload = decoded(raw, _Workload)
         spec = workload.spec
         return _template(spec.template, spec.replicas, marked_for(workload))
     return Exists()

@@ -109,17 +109,22 @@ def _owners_of_limits(raw: msgspec.Raw) -> JsonObject:
 
 
 def convertible(raw: msgspec.Raw) -> JsonObject:
-    """The object with its spec, name and annotations decoded; the rest goes through as it came."""
-    _check(values_in(raw))
+    """The object with its spec, name and annotations decoded; the rest goes through as it came.
+
+    Only the values of these parts count: a Rollout that admission has accepted is convertible with any status and any
+    managedFields. Else every list in the other version would fail because of it.
+    """
     obj: JsonObject = dict(msgspec.json.decode(raw, type=dict[str, msgspec.Raw]))
-    for name in ("apiVersion", "kind", "spec"):
-        _decode_in(obj, name)
+    decoded = [(obj, name) for name in ("apiVersion", "kind", "spec")]
     metadata = obj.get("metadata")
     if isinstance(metadata, msgspec.Raw) and metadata != NOTHING:
         inner: JsonObject = dict(msgspec.json.decode(metadata, type=dict[str, msgspec.Raw]))
-        for name in ("name", "annotations"):
-            _decode_in(inner, name)
+        decoded += [(inner, name) for name in ("name", "annotations")]
         obj["metadata"] = inner
+    parts = [part for owner, name in decoded if isinstance(part := owner.get(name), msgspec.Raw)]
+    _check(sum(map(values_in, parts)))
+    for owner, name in decoded:
+        _decode_in(owner, name)
     return obj
 
 

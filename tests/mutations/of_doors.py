@@ -46,7 +46,7 @@ OF_DOORS: tuple[Mutation, ...] = (
         "controller.webhook.admission",
         (
             "a Rollout that no watch has shown yet holds nothing",
-            "        return governing(new, await self._rollouts.latest(namespace))\n",
+            "        return governing(new, await self._rollouts.latest(namespace), old)\n",
             "        return None\n",
             "component/webhook/test_server.py::test_a_rollout_that_no_watch_has_delivered_yet_holds_its_workload",
         ),

@@ -66,14 +66,14 @@ def _check_traffic(step: JsonObject, place: str, lowest: int) -> Findings:
 
 def _percent_meant(written: object) -> str:
     """The remedy for an author who left out the percent sign, and the quotes with it."""
-    plain = str(written) if isinstance(written, str | int) else ""
-    return f'; write "{plain}%" for a share' if plain.isdigit() and 0 < int(plain) <= 100 else ""
+    share = f"{written}%"
+    return f'; write "{share}" for a share' if 0 < (parse_percent(share) or 0) <= 100 else ""
 
 
 def _replicas_meant(written: object) -> str:
     """As `_percent_meant`; the author may also have put quotes round a number of pods."""
     share = _percent_meant(written)
-    if not (isinstance(written, str) and written.isdecimal() and int(written) > 0):
+    if not (isinstance(written, str) and parse_percent(f"{written}%")):
         return share
     begun = f"{share}, or" if share else "; write"
     return f"{begun} {written} without quotes for a number of pods"

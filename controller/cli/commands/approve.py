@@ -12,9 +12,8 @@ import click
 import msgspec
 
 from controller.api.rollout import BlueGreenStatus, Rollout, StepState
-from controller.api.workloads import Deployment
-from controller.cli.durations import DURATION
-from controller.cli.failures import ExitCode, Failure
+from controller.cli.durations import DURATION, limit_of
+from controller.cli.failures import ExitCode, Failure, explain
 from controller.cli.options import connection_options
 from controller.cli.reading.following import follow_rollout
 from controller.cli.reading.leader import nobody_at_work, seems_to_stand_still, why_unanswered
@@ -24,8 +23,9 @@ from controller.cli.reading.targets import rollout_names
 from controller.cli.terminal import say
 from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.waiting import wait_sentence
+from controller.cli.views.workload import AnyWorkload
 from controller.domain.rollout.release_context import moonshift_status
-from controller.errors import Conflict
+from controller.errors import Conflict, MoonshiftError
 from controller.kube.resources import ROLLOUTS
 
 NAMED = "rollout.rollouts.kruise.io"
@@ -40,7 +40,11 @@ NAMED = "rollout.rollouts.kruise.io"
 @click.option("--message", "-m", metavar="TEXT", default="", help="Why; kept with your name.")
 @click.option("--wait", is_flag=True, help="Wait until the controller has acted on it.")
 @click.option(
-    "--timeout", type=DURATION, default="30s", show_default=True, help="How long --wait waits."
+    "--timeout",
+    type=DURATION,
+    default="30s",
+    show_default=True,
+    help="How long --wait waits; 0: without end.",
 )
 @connection_options
 def approve(
@@ -89,6 +93,8 @@ async def _approve_all(
             await _approve(session, name, request, wait)
         except Failure as failure:
             failures.append(failure)
+        except MoonshiftError as failure:
+            failures.append(Failure(explain(failure)))
     for also in failures[1:]:
         also.show()
     if failures:
@@ -191,15 +197,15 @@ def not_approvable(rollout: Rollout, step: int | None) -> str:
 
 
 async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelta) -> None:
-    key, seconds = before.metadata.key, wait.total_seconds()
+    key, seconds = before.metadata.key, limit_of(wait)
 
-    def look(rollout: Rollout | None, _: Deployment | None) -> Answer | None:
+    def look(rollout: Rollout | None, _: AnyWorkload | None) -> Answer | None:
         return answer_to(before, rollout)
 
     try:
         async with asyncio.timeout(seconds):
             patched = await read_rollout(session, key.name)
-            answer = await follow_rollout(session.client, patched, None, look)
+            answer = await follow_rollout(session.client, patched, look)
     except TimeoutError as late:
         known = await why_unanswered(session, datetime.now(UTC))
         raise Failure(

@@ -9,7 +9,7 @@ from controller.api.rollout import Rollout
 from controller.cli.commands.get import picture_of
 from controller.cli.failures import Failure, explain
 from controller.cli.options import connection_options
-from controller.cli.output import show, show_data
+from controller.cli.output import show, show_views
 from controller.cli.reading.events import read_events
 from controller.cli.reading.kept import read_kept, recorded_template
 from controller.cli.reading.session import Session, run
@@ -40,12 +40,12 @@ def describe(words: tuple[str, ...], form: str | None) -> None:
 
 
 async def _describe(session: Session, names: tuple[str, ...], form: str | None) -> None:
+    if form is not None:
+        show_views([await described(session, name) for name in names], form)
+        return
     for name in names:
         view = await described(session, name)
-        if form is not None:
-            show_data(view, form)
-        else:
-            show(rollout_description(view, datetime.now(UTC), session.program))
+        show(rollout_description(view, datetime.now(UTC), session.program))
 
 
 async def described(session: Session, name: str) -> RolloutView:

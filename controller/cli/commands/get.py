@@ -14,7 +14,7 @@ from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.live import watch
 from controller.cli.options import connection_options
-from controller.cli.output import OutputForm, is_data, show, show_data
+from controller.cli.output import OutputForm, is_data, show, show_data, show_views
 from controller.cli.reading.facts import Facts
 from controller.cli.reading.leader import ControllerAbsence, nobody_at_work, seems_to_stand_still
 from controller.cli.reading.objects import list_rollouts, read_rollout
@@ -212,7 +212,6 @@ async def _named(session: Session, names: tuple[str, ...], live: bool, form: str
         views = [view for picture, _, _ in pictures if (view := picture.view(now)) is not None]
         if len(views) != len(names):
             raise Failure("a Rollout was deleted while it was looked at: try again")
-        data: list[msgspec.Struct] | msgspec.Struct = [*views] if len(views) > 1 else views[0]
-        show_data(data, form)
+        show_views(views, form)
         return
     show(Group(*(picture.draw(now) for picture, _, _ in pictures)))

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import click
 import msgspec
-from rich.text import Text
 
 from controller.api.history import HISTORY_ROLLOUT_NAME, HistoryStep, RolloutHistory
 from controller.api.workloads import label_value
@@ -23,7 +22,7 @@ from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import one_rollout
 from controller.cli.render.table import plain_table
 from controller.cli.render.words import age, counted
-from controller.cli.terminal import clean, say
+from controller.cli.terminal import diff_line, say
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.resources import ROLLOUT_HISTORIES
 from controller.kube.watch import read_page
@@ -32,8 +31,6 @@ NONE = (
     "no release of Rollout {name} was written down in namespace {namespace}: records are kept with the controller's "
     "flag --feature-gates=RolloutHistory=true, of releases that ended since"
 )
-
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command()
@@ -111,7 +108,7 @@ async def _changes(
     if change.problem:
         say(change.problem)
     for line in change.lines:
-        say(Text(clean(line), style=_STYLES.get(line[:1], "")))
+        say(diff_line(line))
 
 
 async def _kept(session: Session, name: str) -> Kept | None:

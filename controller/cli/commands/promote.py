@@ -11,10 +11,9 @@ from datetime import timedelta
 import click
 
 from controller.api.rollout import Rollout, StepState
-from controller.api.workloads import Deployment
 from controller.cli.commands.approve import NAMED, approve_exactly, not_approvable
 from controller.cli.commands.jump import impossible, send_jump
-from controller.cli.durations import DURATION
+from controller.cli.durations import DURATION, limit_of
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.options import connection_options
 from controller.cli.reading.following import follow_rollout
@@ -36,6 +35,7 @@ from controller.cli.views.waiting import (
     stalled,
     wait_sentence,
 )
+from controller.cli.views.workload import AnyWorkload
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
@@ -46,7 +46,11 @@ from controller.kube.resources import ROLLOUTS
 @click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME")
 @click.option("--full", is_flag=True, help="Skip all steps and pauses that remain.")
 @click.option(
-    "--timeout", type=DURATION, default="30m", show_default=True, help="How long --full waits."
+    "--timeout",
+    type=DURATION,
+    default="30m",
+    show_default=True,
+    help="How long --full waits; 0: without end.",
 )
 @connection_options
 def promote(words: tuple[str, ...], full: bool, timeout: timedelta) -> None:
@@ -114,9 +118,9 @@ async def _go_to_the_end(session: Session, rollout: Rollout, wait: timedelta) ->
     if rollout.spec.strategy.paused:
         await _resume(session, rollout)
     try:
-        async with asyncio.timeout(wait.total_seconds()):
+        async with asyncio.timeout(limit_of(wait)):
             seen = await read_rollout(session, name)
-            end = await follow_rollout(session.client, seen, None, _until(last))
+            end = await follow_rollout(session.client, seen, _until(last))
     except TimeoutError as late:
         now = await read_rollout(session, name)
         raise Failure(
@@ -131,7 +135,7 @@ async def _go_to_the_end(session: Session, rollout: Rollout, wait: timedelta) ->
     say(f"{NAMED}/{name} fully promoted")
 
 
-def _until(last: int) -> Callable[[Rollout | None, Deployment | None], bool | Failure | None]:
+def _until(last: int) -> Callable[[Rollout | None, AnyWorkload | None], bool | Failure | None]:
     return lambda rollout, _: at_the_end(rollout, last)
 
 
@@ -140,6 +144,10 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
     if rollout is None:
         return Failure("the Rollout was deleted")
     status, key = rollout.status, rollout.metadata.key
+    if under_way(status) and len(steps_of(rollout.spec.strategy)) != last:
+        return Failure(
+            f"the plan of Rollout {key} was changed: look at it, then run promote --full again"
+        )
     if under_way(status) and moonshift_status(status).jump:
         return None  # the jump was not read yet, and a stall is that of the former step
     if (problem := stalled(status)) and not may_go_on(status):

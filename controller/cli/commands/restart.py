@@ -18,7 +18,7 @@ from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import rollout_names
 from controller.cli.render.words import counted
 from controller.cli.terminal import say
-from controller.cli.views.steps import steps_of, under_way
+from controller.cli.views.steps import goes_in_steps, steps_of, under_way
 from controller.errors import Conflict
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
@@ -56,7 +56,13 @@ async def _restart(session: Session, name: str, dry_run: bool) -> int:
     if under_way(rollout.status):
         raise Failure(
             f"a release of Rollout {rollout.metadata.key} is under way: let it end, or go back "
-            f"({session.program} undo {name}), then restart"
+            f"({session.program} undo {name} -n {session.namespace}), then restart"
+        )
+    if not goes_in_steps(rollout):
+        ref = rollout.spec.workload_ref
+        raise Failure(
+            f"Rollout {rollout.metadata.key} is disabled or being deleted: all pods of {ref.kind} {ref.name} would be "
+            "replaced without its steps; kubectl rollout restart does that"
         )
     kept = await read_kept(session, rollout)
     meta = kept.workload.metadata

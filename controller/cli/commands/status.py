@@ -6,22 +6,25 @@ from datetime import UTC, datetime, timedelta
 import click
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.rollout import Rollout
-from controller.api.workloads import Deployment
 from controller.cli.commands.get import picture_of
-from controller.cli.durations import DURATION
+from controller.cli.durations import DURATION, limit_of
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.options import connection_options
 from controller.cli.reading.following import follow_rollout
+from controller.cli.reading.kept import resource_of
 from controller.cli.reading.leader import nobody_at_work, seems_to_stand_still
 from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
+from controller.cli.reading.source import Source, named
 from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
 from controller.cli.views.progress import EXIT_CODES, Progress, Stage, progress_of
 from controller.cli.views.waiting import awaits_approval, wait_verb
+from controller.cli.views.workload import AnyWorkload
 from controller.errors import MoonshiftError
-from controller.kube.resources import DEPLOYMENTS
+from controller.kube.store import Store
 
 
 @click.command()
@@ -77,14 +80,14 @@ async def _status(
     if asks and (unattended := (await nobody_at_work(session, now, waited=waited)).text):
         say(f"warning: {unattended}", err=True)
     if not watch:
-        progress = progress_of(rollout, workload)
+        progress = progress_of(rollout, _present(workload))
         say(progress.text)
         return EXIT_CODES.get(progress.stage, ExitCode.OK)
     reporter = Reporter(session.program, rollout, until)
-    limit = within.total_seconds() or None
+    limit = limit_of(within)
     try:
         async with asyncio.timeout(limit):
-            return await follow_rollout(session.client, rollout, workload, reporter.look)
+            return await follow_rollout(session.client, rollout, reporter.look, workload)
     except TimeoutError as late:
         waits = await _present_wait(session, name)
         raise Failure(
@@ -108,16 +111,26 @@ async def _present_wait(session: Session, name: str) -> str:
     return f"{text}; {unattended}" if unattended else text
 
 
-async def _workload(session: Session, rollout: Rollout) -> Deployment | None:
+async def _workload(session: Session, rollout: Rollout) -> Source[AnyWorkload] | None:
     """The workload, which shows whether a release was admitted; None when it cannot be read."""
     ref = rollout.spec.workload_ref
-    if ref.kind != "Deployment":
-        return None
     try:
-        body = await session.client.get(DEPLOYMENTS, session.namespace, ref.name)
-    except MoonshiftError:
+        resource = await resource_of(session, ref)
+        found = decoded(
+            await session.client.get(resource, session.namespace, ref.name), AnyWorkload
+        )
+    except (Failure, MoonshiftError, msgspec.DecodeError):
         return None
-    return msgspec.json.decode(body, type=Deployment)
+    source = Source(
+        resource, Store[AnyWorkload](), AnyWorkload,
+        namespace=session.namespace, fields=named(ref.name),
+    )  # fmt: skip
+    source.store.put(found)
+    return source
+
+
+def _present(workload: Source[AnyWorkload] | None) -> AnyWorkload | None:
+    return None if workload is None else next(iter(workload.store.values()), None)
 
 
 class Reporter:
@@ -130,7 +143,7 @@ class Reporter:
         self._key = rollout.metadata.key
         self._until = until
 
-    def look(self, rollout: Rollout | None, workload: Deployment | None) -> ExitCode | None:
+    def look(self, rollout: Rollout | None, workload: AnyWorkload | None) -> ExitCode | None:
         """The exit code once the wait is over."""
         if rollout is None or rollout.metadata.uid != self._uid:
             say(f"error: Rollout {self._key} was deleted", err=True)

@@ -4,7 +4,6 @@ Invariant: only the template is written, and only for the generation that was re
 from the release's record, never guessed from the order of revisions.
 """
 
-import asyncio
 import sys
 
 import click
@@ -21,9 +20,9 @@ from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import rollout_names
 from controller.cli.render.words import counted
-from controller.cli.terminal import say
+from controller.cli.terminal import agreed, say
 from controller.cli.views.images import images_of
-from controller.cli.views.steps import steps_of, under_way
+from controller.cli.views.steps import goes_in_steps, steps_of, under_way
 from controller.effects.reverts import kept_template
 from controller.errors import Conflict
 
@@ -85,7 +84,8 @@ async def _undo_all(session: Session, names: tuple[str, ...], dry_run: bool, ask
     for name in names:
         rollout = await read_rollout(session, name)
         await _undo(session, rollout, dry_run, asks)
-        done = "rolled back" if under_way(rollout.status) else "begins a release of its own, back"
+        begins = goes_in_steps(rollout) and not under_way(rollout.status)
+        done = "begins a release of its own, back" if begins else "rolled back"
         suffix = " (server dry run)" if dry_run else ""
         say(f"{NAMED}/{name} {done}{suffix}")
 
@@ -96,13 +96,8 @@ async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -
     if isinstance(template, str):
         raise Failure(template)
     if not under_way(rollout.status):
-        steps = len(steps_of(rollout.spec.strategy))
-        text = (
-            f"no release of Rollout {rollout.metadata.key} is under way: this starts one, of {counted(steps, 'step')}, "
-            f"back to {stable_of(rollout)} ({images_of(template) or 'no image'})"
-        )
-        say(text, err=True)
-        if asks and not await asyncio.to_thread(click.confirm, "Start it?", err=True):
+        say(f"{_consequence(rollout)}, back to {_named(rollout, template)}", err=True)
+        if asks and not await agreed("Start it?"):
             raise Failure("nothing was changed")
     meta = kept.workload.metadata
     try:
@@ -119,14 +114,26 @@ async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -
         ) from moved
 
 
+def _consequence(rollout: Rollout) -> str:
+    """The effect of a change of the template while no release is under way."""
+    named = f"Rollout {rollout.metadata.key}"
+    if not goes_in_steps(rollout):
+        return f"{named} is disabled or being deleted: this changes all pods of the workload without its steps"
+    steps = counted(len(steps_of(rollout.spec.strategy)), "step")
+    return f"no release of {named} is under way: this starts one, of {steps}"
+
+
+def _named(rollout: Rollout, template: JsonObject) -> str:
+    return f"{stable_of(rollout)} ({images_of(template) or 'no image'})"
+
+
 def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
     """The template to write, or why there is none."""
     found = recorded_template(rollout, kept)
     if isinstance(found, str):
         return found
     if template_hash(bytes(found)) == template_hash(bytes(kept.workload.spec.template)):
-        image = images_of(msgspec.json.decode(found, type=JsonObject)) or "no image"
-        stable = f"{stable_of(rollout)} ({image})"
+        stable = _named(rollout, msgspec.json.decode(found, type=JsonObject))
         return f"{kept.named} has the template of its stable revision {stable} already"
     return kept_template({"spec": {"template": msgspec.json.decode(found, type=JsonObject)}})
 

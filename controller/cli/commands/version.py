@@ -20,10 +20,15 @@ from controller.version import program_version
 VERSION_LABEL = "app.kubernetes.io/version"
 
 
-class Versions(View, frozen=True):
-    """All three versions; an unknown one is a sentence that says why."""
+class ClientVersion(View, frozen=True):
+    """The version of this program."""
 
     client: str
+
+
+class Versions(ClientVersion, frozen=True):
+    """All three versions; an unknown one is a sentence that says why."""
+
     server: str
     controller: str
 
@@ -40,14 +45,18 @@ def version(client_only: bool, form: str | None) -> None:
       kubectl moonshift version
     """
     if client_only:
-        say(f"client: {program_version()}")
-        return
-    found = run(_versions)
+        _print_versions(ClientVersion(program_version()), form)
+    else:
+        _print_versions(run(_versions), form)
+
+
+def _print_versions(found: ClientVersion, form: str | None) -> None:
     if form is not None:
         show_data(found, form)
         return
+    width = max(map(len, found.__struct_fields__)) + 2
     for field in found.__struct_fields__:
-        say(f"{field + ':':<12}{getattr(found, field)}")
+        say(f"{field + ':':<{width}}{getattr(found, field)}")
 
 
 async def _versions(session: Session) -> Versions:

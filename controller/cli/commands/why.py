@@ -6,12 +6,13 @@ import click
 
 from controller.cli.commands.describe import described
 from controller.cli.options import connection_options
-from controller.cli.output import show, show_data
+from controller.cli.output import show, show_views
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import rollout_names
 from controller.cli.remedies.choice import remedies
 from controller.cli.render.why import answer
 from controller.cli.render.words import hint
+from controller.cli.views.problems import Why
 from controller.cli.views.problems import why as why_of
 
 
@@ -32,10 +33,15 @@ def why(words: tuple[str, ...], form: str | None) -> None:
 
 
 async def _why(session: Session, names: tuple[str, ...], form: str | None) -> None:
+    if form is not None:
+        show_views([await _as_data(session, name) for name in names], form)
+        return
     for name in names:
         view = await described(session, name)
-        if form is not None:
-            found = remedies(view, session.program)
-            show_data(why_of(view, hint(view.summary, session.program), found), form)
-        else:
-            show(answer(view, datetime.now(UTC), session.program))
+        show(answer(view, datetime.now(UTC), session.program), lines=True)
+
+
+async def _as_data(session: Session, name: str) -> Why:
+    view = await described(session, name)
+    command = hint(view.summary, session.program)
+    return why_of(view, command, remedies(view, session.program))

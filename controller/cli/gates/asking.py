@@ -87,8 +87,8 @@ def access_of(
     return Access(
         address or "",
         tuple(map(_header, headers)),
-        token_file.read_text().strip() if token_file is not None else "",
-        authority_file.read_text() if authority_file is not None else "",
+        token_file.read_text(encoding="utf-8").strip() if token_file is not None else "",
+        authority_file.read_text(encoding="utf-8") if authority_file is not None else "",
     )
 
 

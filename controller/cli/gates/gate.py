@@ -25,7 +25,7 @@ from controller.cli.gates.trying import GateTried, Tried, exit_reading, tried
 from controller.cli.gates.words import of_the_stable, split_values, words_of
 from controller.cli.options import connection_of, connection_options
 from controller.cli.output import show, show_data
-from controller.cli.reading.session import Session, run
+from controller.cli.reading.session import Session, run, to_the_end
 from controller.domain.decision import Refusal
 from controller.domain.gates.asking import asked_about
 from controller.domain.gates.watching import Asked
@@ -177,7 +177,7 @@ def _run(name: str | None, given: Given, work: Callable[[Place], Awaitable[ExitC
         async def alone() -> ExitCode:
             return await work(Place(given, own or "default"))
 
-        return asyncio.run(alone())
+        return to_the_end(alone())
 
     async def connected(session: Session) -> ExitCode:
         found = await completed(session, given, name)

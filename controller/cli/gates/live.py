@@ -13,9 +13,9 @@ from controller.api.rollout import Rollout
 from controller.cli.failures import explain
 from controller.cli.gates.given import Given, gates_of
 from controller.cli.reading.gateways import look_up
-from controller.cli.reading.kept import AnyWorkload
 from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session
+from controller.cli.views.workload import AnyWorkload
 from controller.domain.availability import Failing, Unavailable
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.resources import ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES

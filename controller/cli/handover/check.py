@@ -56,15 +56,27 @@ def uninstall(check: bool, everywhere: bool, form: str | None) -> None:
     """
     run(
         lambda session: _looked(
-            session, everywhere, form, lambda seen: before_leaving(seen, session.program), LAST
+            session,
+            everywhere,
+            form,
+            lambda seen: before_leaving(seen, session.program),
+            LAST,
+            routes=True,
         )
     )
 
 
 async def _looked(
-    session: Session, everywhere: bool, form: str | None, judge: Judge, last: tuple[str, ...]
+    session: Session,
+    everywhere: bool,
+    form: str | None,
+    judge: Judge,
+    last: tuple[str, ...],
+    *,
+    routes: bool = False,
 ) -> None:
-    seen = await take_inventory(session.client, None if everywhere else session.namespace)
+    namespace = None if everywhere else session.namespace
+    seen = await take_inventory(session.client, namespace, routes=routes)
     found = Findings(judge(seen), seen.gaps)
     if form is not None:
         show_data(found, form)

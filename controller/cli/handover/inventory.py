@@ -4,9 +4,14 @@ Invariant: reads only. A kind that the cluster does not serve has no objects; a 
 with a sentence, never an empty list.
 """
 
+from collections.abc import Iterable, Iterator
+
 import msgspec
 
+from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, child, items, text
+from controller.api.names import V1BETA1
+from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.cli.failures import explain
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
@@ -21,7 +26,9 @@ from controller.kube.resources import (
     TRAFFIC_ROUTINGS,
     Resource,
 )
+from controller.kube.served import served
 from controller.kube.watch import read_page
+from controller.scripts.lookup import packaged_kinds
 
 WORKLOADS = (
     DEPLOYMENTS,
@@ -30,12 +37,6 @@ WORKLOADS = (
     Resource("apps.kruise.io", "v1alpha1", "clonesets", "CloneSet"),
     Resource("apps.kruise.io", "v1beta1", "statefulsets", "StatefulSet"),
     Resource("apps.kruise.io", "v1alpha1", "daemonsets", "DaemonSet"),
-)
-ROUTES = (
-    Resource("networking.k8s.io", "v1", "ingresses", "Ingress"),
-    Resource("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute"),
-    Resource("networking.istio.io", "v1", "virtualservices", "VirtualService"),
-    Resource("networking.istio.io", "v1", "destinationrules", "DestinationRule"),
 )
 
 
@@ -78,12 +79,29 @@ class _Reading:
         found: list[JsonObject] = []
         for resource in resources:
             try:
-                found += await self._of(resource)
-            except NotFound:
-                continue
+                found += await self._in_any_version(resource)
             except MoonshiftError as failure:
                 self.gaps.append(f"{resource.name}: {explain(failure)}")
         return tuple(found)
+
+    async def of_kind(self, api_version: str, kind: str) -> tuple[JsonObject, ...]:
+        """The objects of a kind, in a version that is served."""
+        try:
+            resource = await served(self._client, api_version, kind)
+        except MoonshiftError as failure:
+            self.gaps.append(f"{kind} ({api_version}): {explain(failure)}")
+            return ()
+        return () if resource is None else await self.all(resource)
+
+    async def _in_any_version(self, resource: Resource) -> list[JsonObject]:
+        """The objects; an older cluster serves some kinds (Istio's, OpenKruise's Rollouts) in older versions only."""
+        try:
+            return await self._of(resource)
+        except NotFound:
+            other = await served(self._client, resource.api_version, resource.kind)
+        if other is None or other.version == resource.version:
+            return []
+        return [_as_v1beta1(item) for item in await self._of(other)]
 
     async def _of(self, resource: Resource) -> list[JsonObject]:
         found: list[JsonObject] = []
@@ -97,19 +115,64 @@ class _Reading:
         return found
 
 
-async def take_inventory(client: KubeClient, namespace: str | None) -> Inventory:
-    """All objects of a namespace, or of all of them."""
+def _as_v1beta1(obj: JsonObject) -> JsonObject:
+    """A Rollout in the version that is judged; any other object as it is."""
+    found = converted(obj, V1BETA1)
+    return obj if isinstance(found, Unconvertible) else found
+
+
+async def take_inventory(
+    client: KubeClient, namespace: str | None, *, routes: bool = False
+) -> Inventory:
+    """All objects of a namespace, or of all of them; with `routes` those of every gateway kind, too."""
     reading = _Reading(client, namespace)
+    rollouts, routings = await reading.all(ROLLOUTS), await reading.all(TRAFFIC_ROUTINGS)
+    kinds = gateway_kinds((*rollouts, *routings)) if routes else ()
     return Inventory(
-        rollouts=await reading.all(ROLLOUTS),
+        rollouts=rollouts,
         batch_releases=await reading.all(BATCH_RELEASES),
-        workloads=await reading.all(*WORKLOADS),
+        workloads=(
+            *await reading.all(*WORKLOADS),
+            *[item for kind in _other_kinds(rollouts) for item in await reading.of_kind(*kind)],
+        ),
         autoscalers=await reading.all(HPAS),
         services=await reading.all(SERVICES),
-        routes=await reading.all(*ROUTES),
-        traffic_routings=await reading.all(TRAFFIC_ROUTINGS),
+        routes=tuple([item for kind in kinds for item in await reading.of_kind(*kind)]),
+        traffic_routings=routings,
         gaps=tuple(reading.gaps),
     )
+
+
+def _other_kinds(rollouts: Iterable[JsonObject]) -> tuple[tuple[str, str], ...]:
+    """Version and kind of workloads that are known by their label alone."""
+    named = (child(rollout, "spec", "workloadRef") for rollout in rollouts)
+    kinds = {(text(one, "apiVersion"), text(one, "kind")) for one in named}
+    return tuple(sorted(one for one in kinds if _group_kind(*one) not in KNOWN_WORKLOADS))
+
+
+def _group_kind(api_version: str, kind: str) -> tuple[str, str]:
+    return api_version.partition("/")[0], kind
+
+
+def gateway_kinds(users: Iterable[JsonObject]) -> tuple[tuple[str, str], ...]:
+    """Version and kind of all gateway objects that may have our content: kinds with a packaged script, and kinds that
+    these Rollouts and TrafficRoutings name.
+    """
+    found = {("networking.k8s.io", "Ingress"): "v1"}
+    for group, kind in packaged_kinds():
+        found.setdefault((group, kind), "v1")
+    for user in users:
+        for reference in _references(child(user, "spec")):
+            group, _, version = text(reference, "apiVersion").partition("/")
+            found[group, text(reference, "kind")] = version
+    return tuple((f"{group}/{version}", kind) for (group, kind), version in sorted(found.items()))
+
+
+def _references(spec: JsonObject) -> Iterator[JsonObject]:
+    plans = (child(spec, "strategy", style) for style in ("canary", "blueGreen"))
+    entries = [entry for plan in plans for entry in items(plan, "trafficRoutings")]
+    for entry in (*entries, *items(spec, "objectRef")):
+        yield from map(child, items(entry, "customNetworkRefs"))
 
 
 def finalizers_of(obj: JsonObject) -> tuple[str, ...]:

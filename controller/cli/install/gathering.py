@@ -4,13 +4,13 @@ Invariant: nothing is written; the only POSTs are access reviews, which change n
 be read becomes a gap; all other kinds are still read.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
 
-from controller.api.meta import ObjectMeta
+from controller.api.meta import Key, ObjectMeta
 from controller.api.names import (
     CONTROLLER_ACCOUNT,
     GROUP,
@@ -269,21 +269,24 @@ class _Looked:
     async def needs(self) -> AsyncIterator[Need]:
         """Rights that Rollouts need, and the controller or the account of a namespace's script does not have."""
         named = [one async for one in self._references()]
-        kinds = {(one.api_version, one.kind): user for one, user in reversed(named)}
-        for (api_version, kind), user in sorted(kinds.items()):
+        users: dict[tuple[str, str], list[Key]] = {}
+        for one, user in named:
+            users.setdefault((one.api_version, one.kind), []).append(user)
+        for (api_version, kind), of_kind in sorted(users.items()):
             resource = await served(self._client, api_version, kind)
             if resource is None:
-                self.unserved.append((f"{kind} ({api_version})", user))
+                self.unserved.append((f"{kind} ({api_version})", str(of_kind[0])))
             elif (resource.group, resource.plural) not in GRANTED:
                 for verb in LEADING:
-                    if not await self._account_may(verb, resource):
-                        yield Need(verb, resource.group, resource.plural, user)
+                    if not await self._controller_may(verb, resource, of_kind):
+                        yield Need(verb, resource.group, resource.plural, str(of_kind[0]))
         for reference, user in named:
             if reference.own_script is not None:
-                async for need in self._needs_of_script(reference, reference.own_script, user):
+                own = reference.own_script
+                async for need in self._needs_of_script(reference, own, str(user)):
                     yield need
 
-    async def _references(self) -> AsyncIterator[tuple[Reference, str]]:
+    async def _references(self) -> AsyncIterator[tuple[Reference, Key]]:
         """The gateway objects of Rollouts, and the Rollout of each."""
         async for raw in self._list(ROLLOUTS, None):
             rollout = msgspec.json.decode(raw, type=Rollout)
@@ -292,7 +295,7 @@ class _Looked:
             for one in references_of(
                 routings, disable_generate=False, namespace=rollout.metadata.namespace
             ):
-                yield one, str(rollout.metadata.key)
+                yield one, rollout.metadata.key
 
     async def _needs_of_script(
         self, reference: Reference, own: OwnScript, user: str
@@ -319,9 +322,14 @@ class _Looked:
     def _controller(self) -> str:
         return f"{self._namespace}/{CONTROLLER_ACCOUNT}"
 
-    async def _account_may(self, verb: str, resource: Resource) -> bool:
-        right = Right(verb, resource.group, resource.plural, "", "", "", self._controller)
-        return await self._may(right)
+    async def _controller_may(self, verb: str, resource: Resource, users: Sequence[Key]) -> bool:
+        """Everywhere; or, where it serves one namespace, in the namespace of one of the Rollouts."""
+        places = ("", *sorted({user.namespace for user in users if resource.namespaced}))
+        for place in places:
+            right = Right(verb, resource.group, resource.plural, "", place, "", self._controller)
+            if await self._may(right):
+                return True
+        return False
 
     async def _may(self, right: Right) -> bool:
         """Whether an account has a right; a question that the API server does not answer counts as a gap."""

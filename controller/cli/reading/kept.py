@@ -6,7 +6,7 @@ as on the labels of its pods, because a release records the stable revision so; 
 
 import msgspec
 
-from controller.api.meta import Key, ObjectMeta
+from controller.api.meta import Key
 from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout, WorkloadRef
 from controller.api.workload_kinds import WorkloadKind, workload_kind
@@ -15,6 +15,7 @@ from controller.cli.failures import Failure
 from controller.cli.reading.facts import selector_text
 from controller.cli.reading.gateways import look_up
 from controller.cli.reading.session import Session
+from controller.cli.views.workload import AnyWorkload
 from controller.domain.pods.running import revision_name
 from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.errors import NotFound
@@ -25,20 +26,6 @@ from controller.kube.resources import (
     Resource,
 )
 from controller.kube.watch import read_page
-
-
-class WorkloadSpec(msgspec.Struct, frozen=True):
-    """Selector and template, raw."""
-
-    selector: msgspec.Raw = msgspec.Raw(b"{}")
-    template: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class AnyWorkload(msgspec.Struct, frozen=True):
-    """The fields that all kinds have in common."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: WorkloadSpec = WorkloadSpec()
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -55,7 +42,7 @@ async def read_kept(session: Session, rollout: Rollout) -> Kept:
     """The workload that a Rollout names; a Failure in words when there is none to read."""
     ref = rollout.spec.workload_ref
     named = f"{ref.kind} {Key(session.namespace, ref.name)}"
-    resource = await _resource(session, ref)
+    resource = await resource_of(session, ref)
     try:
         body = await session.client.get(resource, session.namespace, ref.name)
     except NotFound as missing:
@@ -95,7 +82,8 @@ def stable_of(rollout: Rollout) -> str:
     return moonshift_status(status).stable_revision or canary_status(status).stable_revision
 
 
-async def _resource(session: Session, ref: WorkloadRef) -> Resource:
+async def resource_of(session: Session, ref: WorkloadRef) -> Resource:
+    """How the kind of a workload is addressed; a Failure in words when it is not served."""
     if (ref.group, ref.kind) == ("apps", "Deployment"):
         return DEPLOYMENTS
     try:

@@ -7,13 +7,15 @@ import difflib
 
 import msgspec
 
+from controller.api.decoding import decoded
+from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.cli.failures import Failure
 from controller.cli.reading.session import Session
-from controller.errors import MoonshiftError, NotFound
+from controller.errors import MoonshiftError, NotFound, UnreadableAnswer
 from controller.kube.client import KubeClient
 from controller.kube.resources import ROLLOUTS
-from controller.kube.watch import read_page
+from controller.kube.watch import read_identity, read_page
 
 NO_CRD = (
     "this cluster has no Rollouts (rollouts.kruise.io/v1beta1 is not served): install Moonshift's CRDs, or check "
@@ -26,9 +28,7 @@ async def list_rollouts(client: KubeClient, namespace: str | None) -> tuple[Roll
     found: list[Rollout] = []
     try:
         async for page in client.list_pages(ROLLOUTS, namespace):
-            found += [
-                msgspec.json.decode(item, type=Rollout) for item in read_page(page).items or ()
-            ]
+            found += [_rollout(item) for item in read_page(page).items or ()]
     except NotFound as missing:
         raise Failure(NO_CRD) from missing
     return tuple(sorted(found, key=lambda rollout: rollout.metadata.key))
@@ -40,7 +40,17 @@ async def read_rollout(session: Session, name: str) -> Rollout:
         body = await session.client.get(ROLLOUTS, session.namespace, name)
     except NotFound as missing:
         raise Failure(await _missing_rollout_text(session, name)) from missing
-    return msgspec.json.decode(body, type=Rollout)
+    return _rollout(body)
+
+
+def _rollout(raw: bytes | msgspec.Raw) -> Rollout:
+    """Raises UnreadableAnswer: a newer version of Moonshift may have given a field another form."""
+    try:
+        return decoded(raw, Rollout)
+    except msgspec.DecodeError as failure:
+        named = read_identity(raw).metadata
+        key = Key(named.namespace, named.name)
+        raise UnreadableAnswer(f"Rollout {key} cannot be read: {failure}") from failure
 
 
 async def _missing_rollout_text(session: Session, name: str) -> str:

@@ -1,17 +1,17 @@
 """One command's connection to the cluster, and its event loop.
 
-Invariant: every failure of the API server or the connection is one line for the person; Ctrl-C ends without a message.
+Invariant: every failure of the API server or the connection is one line for the person.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import TypeVar
 
 import click
 import msgspec
 
-from controller.cli.failures import ExitCode, Failure, explain
+from controller.cli.failures import Failure, explain
 from controller.cli.options import Connection, connection_of, program_of
 from controller.cli.reading.kubeconfig import namespace_of
 from controller.errors import MoonshiftError
@@ -58,9 +58,12 @@ def run(work: Callable[[Session], Awaitable[_T]]) -> _T:
         async with connected(connection, program) as session:
             return await work(session)
 
+    return to_the_end(whole())
+
+
+def to_the_end(work: Coroutine[object, object, _T]) -> _T:
+    """Run it in an event loop; failures become one line and an exit code."""
     try:
-        return asyncio.run(whole())
+        return asyncio.run(work)
     except MoonshiftError as failure:
         raise Failure(explain(failure)) from failure
-    except KeyboardInterrupt:
-        raise SystemExit(int(ExitCode.INTERRUPTED)) from None

@@ -9,10 +9,10 @@ from rich.text import Text
 from controller.cli.render.table import plain_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.words import age
+from controller.cli.terminal import diff_line
 from controller.cli.views.view import ConditionView, RolloutView
 
 _BAD = frozenset({("Stalled", "True"), ("Succeeded", "False")})
-_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def rollout_description(view: RolloutView, now: datetime, program: str = "") -> Group:
@@ -79,7 +79,7 @@ def _approvals(view: RolloutView, now: datetime) -> RenderableType:
 
 
 def _diff(lines: tuple[str, ...]) -> RenderableType:
-    return Group(*(Text(line, style=_DIFF_STYLES.get(line[:1], "dim")) for line in lines))
+    return Group(*map(diff_line, lines))
 
 
 def _events(view: RolloutView, now: datetime) -> RenderableType:

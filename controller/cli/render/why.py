@@ -9,6 +9,7 @@ from controller.cli.remedies.choice import remedies
 from controller.cli.render.gates import gate_line, metric_line
 from controller.cli.render.tree import headline
 from controller.cli.render.words import ends, waiting_text
+from controller.cli.terminal import one_line
 from controller.cli.views.problems import gist, problems_of
 from controller.cli.views.view import GateMetricView, Remedy, RolloutView
 
@@ -17,7 +18,10 @@ MAX_ALIGNED = 90
 
 
 def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
-    """A few lines, the most serious problem first; for a release at rest they say that it waits for nothing."""
+    """A few lines, the most serious problem first; for a release at rest they say that it waits for nothing.
+
+    Messages of others stay within their line: one that goes on in the next could look like a command to type.
+    """
     lines = [headline(view, now), waiting_text(view.summary)]
     lines += [Text(f"{timer.what} {ends(timer.until, now)}") for timer in view.timers]
     for gate in view.gates:
@@ -29,7 +33,10 @@ def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
         for problem in problems_of(view)
         if gist(problem) not in view.summary.waits_for
     ]
-    return Group(*lines, *_next(remedies(view, program)))
+    lines += _next(remedies(view, program))
+    for line in lines:
+        line.plain = one_line(line.plain)
+    return Group(*lines)
 
 
 def shared_problem(view: RolloutView) -> str:

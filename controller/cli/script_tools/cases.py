@@ -84,7 +84,7 @@ class BadCase(msgspec.Struct, frozen=True):
 def read_case(path: Path, subject: Subject) -> Case | BadCase:
     """The case in a file; `subject` is the script it is about."""
     try:
-        return _case(path, read_yaml(path.read_text()), subject)
+        return _case(path, read_yaml(path.read_text(encoding="utf-8")), subject)
     except (OSError, ValueError) as problem:
         return BadCase(path, str(problem))
 

@@ -59,7 +59,7 @@ def convert(paths: tuple[Path, ...], out: Path | None) -> None:
             continue
         target = _folder(path, subject, paths, out) / f"{path.stem}{_ENDING}"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
+        target.write_text(text, encoding="utf-8")
         say(f"wrote {target}")
     if bad:
         raise SystemExit(int(ExitCode.FAILED))

@@ -36,7 +36,9 @@ async def lint(engine: Engine, subject: Subject) -> list[Finding]:
     """All findings, by line. Raises WorkerUnavailable and OSError."""
     script = subject.complete()
     if isinstance(script, MissingScript):
-        line = _line_with(subject.path.read_text(errors="replace"), ("--@use", "--@same-as"))
+        line = _line_with(
+            subject.path.read_text(encoding="utf-8", errors="replace"), ("--@use", "--@same-as")
+        )
         return [Finding(line, "error", script.reason)]
     compiled = await engine.validate(script)
     if isinstance(compiled, Refused):

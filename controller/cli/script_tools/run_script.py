@@ -110,7 +110,7 @@ async def _run(engine: Engine, subject: Subject, case: Case, step: CaseStep) -> 
 def _case_of(path: Path, subject: Subject, asked: _Asked) -> Case:
     """A case with the one step that the options describe."""
     try:
-        original = read_yaml(path.read_text())
+        original = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise Failure(f"{path}: {problem}") from problem
     if not isinstance(original, dict):

@@ -1,6 +1,6 @@
 """A command's private worker and event loop.
 
-Invariant: every failure is one line for the person; Ctrl-C ends the command and its worker without a message.
+Invariant: every failure is one line for the person; Ctrl-C ends the worker, too.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from controller.cli.failures import ExitCode, Failure, explain
+from controller.cli.failures import Failure, explain
 from controller.cli.script_tools.engine import Engine, private_worker
 from controller.errors import MoonshiftError
 
@@ -43,8 +43,6 @@ def run(work: Callable[[Engine], Awaitable[_T]], *, workers: int = 1) -> _T:
 
     try:
         return asyncio.run(whole())
-    except KeyboardInterrupt:
-        raise SystemExit(int(ExitCode.INTERRUPTED)) from None
     except (MoonshiftError, OSError, ExceptionGroup) as problem:
         match _first(problem):
             case BrokenPipeError() as closed:

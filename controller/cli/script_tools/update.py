@@ -69,7 +69,8 @@ async def update(engine: Engine, subject: Subject, wanted: str = "") -> list[Pat
         if problem:
             updated.append(BadCase(path, problem))
         elif not right:
-            path.write_text(replaced(path.read_text(), results))
+            text = replaced(path.read_text(encoding="utf-8"), results)
+            path.write_text(text, encoding="utf-8")
             updated.append(path)
     return updated
 

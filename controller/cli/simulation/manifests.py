@@ -43,7 +43,7 @@ def read_manifests(paths: Iterable[Path]) -> list[Tree]:
 
 def _documents(file: Path) -> list[Tree]:
     try:
-        documents = read_documents(file.read_text())
+        documents = read_documents(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise Failure(f"{file} cannot be read: {' '.join(str(problem).split())}") from problem
     found: list[Tree] = []

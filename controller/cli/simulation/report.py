@@ -12,10 +12,9 @@ from rich.text import Text
 
 from controller.api.rollout import Rollout, Step
 from controller.cli.script_tools.yaml_text import diff, write_yaml
+from controller.cli.terminal import diff_line
 from controller.cli.views.steps import traffic_text
 from controller.simulation.play import Played, RouteChange, StepPlayed
-
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class RouteDiff(msgspec.Struct, frozen=True, rename="camel"):
@@ -150,7 +149,7 @@ def for_terminal(report: Report) -> RenderableType:
 
 
 def _route(route: RouteDiff) -> list[RenderableType]:
-    lines = [Text(line, style=_STYLES.get(line[:1], "dim")) for line in route.diff]
+    lines = list(map(diff_line, route.diff))
     return [Text(f"  {route.kind}/{route.name} {route.what}"), Padding(Group(*lines), (0, 0, 0, 4))]
 
 

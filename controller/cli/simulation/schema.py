@@ -50,7 +50,7 @@ def _schemas() -> dict[tuple[str, str], JsonObject]:
     """By apiVersion and kind: the schema of every version of our CRDs."""
     found: dict[tuple[str, str], JsonObject] = {}
     for file in sorted(FOLDER.glob("*.yaml")):
-        for crd in read_documents(file.read_text()):
+        for crd in read_documents(file.read_text(encoding="utf-8")):
             group, kind = text(crd, "spec", "group"), text(crd, "spec", "names", "kind")
             for version in items(child(crd, "spec"), "versions"):
                 place = f"{group}/{text(version, 'name')}", kind

@@ -53,7 +53,7 @@ def _shown_verdict(verdict: str, stopped: bool) -> str:
 
 def _analysis(rollout: Rollout, step: int) -> Analysis:
     plan = rollout.spec.strategy.plan
-    if plan is None or step > len(plan.steps):
+    if plan is None or not 0 <= step <= len(plan.steps):
         return Analysis()
     found = plan.analysis if step == BACKGROUND else plan.steps[step - 1].analysis
     return found or Analysis()

@@ -10,11 +10,11 @@ import msgspec
 
 from controller.api.jsontree import JsonObject
 from controller.api.rollout import Phase, Rollout
-from controller.api.workloads import Deployment
 from controller.cli.failures import ExitCode
 from controller.cli.views.images import images_of
 from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.waiting import at_zero, awaits_approval, stalled, waits_for
+from controller.cli.views.workload import AnyWorkload
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.domain.rollout.status import condition
@@ -44,7 +44,7 @@ class Progress(msgspec.Struct, frozen=True):
     text: str
 
 
-def progress_of(rollout: Rollout, workload: Deployment | None) -> Progress:
+def progress_of(rollout: Rollout, workload: AnyWorkload | None) -> Progress:
     """How far the release of this Rollout is."""
     status = rollout.status
     if not_seen_yet(rollout, workload):
@@ -61,7 +61,7 @@ def progress_of(rollout: Rollout, workload: Deployment | None) -> Progress:
     return Progress(Stage.WORKING, text)
 
 
-def not_seen_yet(rollout: Rollout, workload: Deployment | None) -> bool:
+def not_seen_yet(rollout: Rollout, workload: AnyWorkload | None) -> bool:
     """Something was changed that the status does not contain yet."""
     status, meta = rollout.status, rollout.metadata
     if not status.phase or meta.generation > status.observed_generation:
@@ -71,7 +71,7 @@ def not_seen_yet(rollout: Rollout, workload: Deployment | None) -> bool:
     return marked_for(workload) == meta.name
 
 
-def _at_rest(rollout: Rollout, workload: Deployment | None) -> Progress:
+def _at_rest(rollout: Rollout, workload: AnyWorkload | None) -> Progress:
     succeeded, inner = condition(rollout.status, "Succeeded"), canary_status(rollout.status)
     template = b"{}" if workload is None else bytes(workload.spec.template)
     done = succeeded is not None and succeeded.status == "True"

@@ -22,12 +22,13 @@ def steps_of(strategy: Strategy) -> tuple[Step, ...]:
 
 
 def current_step(status: RolloutStatus) -> int:
-    """Number of the present step, from 1 on; 0 before the first release."""
-    return (
+    """Number of the present step, from 1 on; 0 before the first release, or if a client wrote a number below."""
+    found = (
         moonshift_status(status).step
         or canary_status(status).current_step_index
         or status.current_step_index
     )
+    return max(0, found)
 
 
 def current_state(status: RolloutStatus) -> str:
@@ -101,6 +102,11 @@ def step_views(rollout: Rollout, replicas: int | None) -> tuple[StepView, ...]:
 def under_way(status: RolloutStatus) -> bool:
     """A release is walking through its steps."""
     return status.phase == "Progressing"
+
+
+def goes_in_steps(rollout: Rollout) -> bool:
+    """A change of the workload would be released in steps: the Rollout is neither disabled nor being deleted."""
+    return not (rollout.spec.disabled or rollout.metadata.deleting)
 
 
 def next_text(rollout: Rollout, replicas: int | None) -> str:

@@ -14,6 +14,7 @@ from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import V1ALPHA1
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Step, Strategy
 from controller.api.validation.findings import Fault, FieldError, Findings
+from controller.api.validation.workload import uses_extra_workload
 from controller.domain.admission.verdict import in_one
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.abilities import (
@@ -72,13 +73,17 @@ def validate_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -
         verdict = validate_step(path, step, abilities)
         findings += verdict.findings
         warnings += verdict.warnings
-    unrouted = _unrouted(style, plan) if references else ()
+    beside = plan == "blueGreen" or uses_extra_workload(child(beta, "spec"))
+    unrouted = _unrouted(style, plan, beside=beside) if references else ()
     return GatewayVerdict(tuple(findings), (*warnings, *unrouted))
 
 
-def _unrouted(style: CanaryStrategy | BlueGreenStrategy, plan: str) -> tuple[str, ...]:
-    """Steps at which the share changes from a routed one to the share of pods, which may surprise the author."""
-    beside = isinstance(style, BlueGreenStrategy) or style.enable_extra_workload_for_canary
+def _unrouted(
+    style: CanaryStrategy | BlueGreenStrategy, plan: str, *, beside: bool
+) -> tuple[str, ...]:
+    """Steps at which the share changes from a routed one to the share of pods, which may surprise the author; `beside`
+    says that new pods do not replace old ones.
+    """
     routed = False
     found = []
     for index, step in enumerate(style.steps):

@@ -14,9 +14,11 @@ from controller.api.names import TRAFFIC_ROUTING, V1ALPHA1
 from controller.api.quantity import IntOrPercent, parse_share
 from controller.api.rollout import (
     CanaryStrategy,
+    Strategy,
     TrafficRoutingRef,
     WorkloadRef,
 )
+from controller.api.validation.workload import uses_extra_workload
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.domain.admission.gateways import strategy_of
 from controller.domain.traffic.plan.abilities import Headers
@@ -84,7 +86,7 @@ def named_in(
     reference = msgspec.convert(child(beta, "spec", "workloadRef"), type=WorkloadRef)
     if (reference.group, reference.kind) in KNOWN_WORKLOADS:
         path = workload_path(written)
-        paced = _paced(strategy.canary) if strategy is not None and strategy.canary else ()
+        paced = () if uses_extra_workload(child(beta, "spec")) else _paced(strategy)
         found.append(Named(path, reference.api_version, reference.kind, reference.name, paced))
     plan = "canary" if child(beta, "spec", "strategy", "canary") else "blueGreen"
     found += _shared_routing(written, style, plan)
@@ -106,8 +108,10 @@ def named_in_routing(routing: JsonObject) -> tuple[Named, ...]:
     )
 
 
-def _paced(style: CanaryStrategy) -> tuple[PacedStep, ...]:
-    if style.enable_extra_workload_for_canary or not style.traffic_routings:
+def _paced(strategy: Strategy | None) -> tuple[PacedStep, ...]:
+    """The steps of partition style, in which new pods replace old ones."""
+    style = strategy.canary if strategy is not None else None
+    if style is None or not style.traffic_routings:
         return ()
     return tuple(
         PacedStep(

@@ -11,7 +11,7 @@ import msgspec
 
 from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
-from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1ALPHA1, V1BETA1
+from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, TRAFFIC_ROUTING, V1ALPHA1, V1BETA1
 from controller.api.rollout import BUSY_PHASES, Phase, Rollout, WorkloadRef
 from controller.api.validation import validate
 from controller.api.validation.findings import Fault, FieldError, Findings
@@ -54,10 +54,11 @@ def admit_rollout(
     """
     if child(new, "metadata").get("deletionTimestamp") is not None:
         return RolloutVerdict()
+    advice = _advice(new, rules)
     if old is not None and _judged(old) == _judged(new):
-        return RolloutVerdict()
+        known = _advice(old, rules)
+        return RolloutVerdict(warnings=tuple(text for text in advice if text not in known))
     findings = validate(new, rules)
-    advice = (*warnings(new), *_of_tracking(new, rules))
     beta = converted(new, V1BETA1)
     if not isinstance(beta, Unconvertible):
         findings += _conflicts(beta, others, workload_path(new))
@@ -77,6 +78,10 @@ def _with_gateways(
     return RolloutVerdict(verdict.findings, (*advice, *verdict.warnings), named)
 
 
+def _advice(obj: JsonObject, rules: Rules) -> tuple[str, ...]:
+    return (*warnings(obj), *_of_tracking(obj, rules))
+
+
 def _of_tracking(new: JsonObject, rules: Rules) -> tuple[str, ...]:
     """The annotation asks for tracking that this controller does not do, or has an unknown value."""
     asked = text(new, "metadata", "annotations", TRACK_CONFIG)
@@ -93,7 +98,8 @@ def _judged(obj: JsonObject) -> bytes:
     spec = None if isinstance(beta, Unconvertible) else beta.get("spec")
     style = text(obj, "metadata", "annotations", ROLLING_STYLE)
     tracking = text(obj, "metadata", "annotations", TRACK_CONFIG)
-    return canonical([obj.get("spec"), spec, style, tracking])
+    shared = text(obj, "metadata", "annotations", TRAFFIC_ROUTING)
+    return canonical([obj.get("spec"), spec, style, tracking, shared])
 
 
 def identity(reference: WorkloadRef) -> tuple[str, str, str]:
@@ -154,7 +160,7 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
     if not _stopped_before_its_first_move(before):
         checks += [
             ("spec.strategy.trafficRoutings", _routings(was), _routings(now)),
-            ("spec.strategy.trafficRoutingRef", _shared(was), _shared(now)),
+            ("spec.strategy.trafficRoutingRef", _shared(before), _shared(new)),
         ]
     findings = tuple(
         FieldError(
@@ -221,8 +227,10 @@ def _plan(spec: JsonObject) -> JsonObject:
     return child(spec, "strategy", "blueGreen") or child(spec, "strategy", "canary")
 
 
-def _shared(spec: JsonObject) -> str:
-    return text(_plan(spec), "trafficRoutingRef")
+def _shared(rollout: JsonObject) -> str:
+    """The TrafficRouting that a v1beta1 Rollout names: by the field, or by the annotation of the original."""
+    named = text(_plan(child(rollout, "spec")), "trafficRoutingRef")
+    return named or text(rollout, "metadata", "annotations", TRAFFIC_ROUTING)
 
 
 def _routings(spec: JsonObject) -> list[object]:

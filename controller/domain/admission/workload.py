@@ -48,21 +48,32 @@ from controller.domain.admission.availability_freeze import (
     without_freeze,
 )
 from controller.domain.admission.verdict import Refused, Unchanged, Verdict, amended
-from controller.domain.pods.marks import OwnersRecord, read_record
+from controller.domain.pods.marks import OwnersRecord, read_record, rollout_in
 
 
-def governing(workload: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | None:
-    """The Rollout that names the workload, has a strategy and is not disabled, or None. Versions are not compared."""
+def governing(
+    workload: JsonObject, rollouts: Iterable[Rollout], old: JsonObject | None = None
+) -> Rollout | None:
+    """The Rollout that names the workload, has a strategy and has not been disabled. Versions are not compared.
+
+    There are two while one is being deleted and another one was made in its place: then the one decides that holds the
+    workload `old`, because its style says how.
+    """
     name = KindName(text(workload, "apiVersion"), text(workload, "kind"))
     wanted = (name.group, name.kind, text(workload, "metadata", "name"))
-    for rollout in rollouts:
-        reference = rollout.spec.workload_ref
-        if (reference.group, reference.kind, reference.name) != wanted:
-            continue
-        has_strategy = rollout.spec.strategy.canary or rollout.spec.strategy.blue_green
-        if has_strategy and rollout.status.phase != Phase.DISABLED:
-            return rollout
-    return None
+    found = [rollout for rollout in rollouts if _governs(rollout, wanted)]
+    holder = rollout_in(text(old, "metadata", "annotations", IN_PROGRESSING))
+    held = (rollout for rollout in found if rollout.metadata.name == holder)
+    return next(held, found[0] if found else None)
+
+
+def _governs(rollout: Rollout, wanted: tuple[str, str, str]) -> bool:
+    reference, strategy = rollout.spec.workload_ref, rollout.spec.strategy
+    if (reference.group, reference.kind, reference.name) != wanted:
+        return False
+    has_strategy = strategy.canary is not None or strategy.blue_green is not None
+    # One that is enabled again governs from then on, although its status says so only after the next pass.
+    return has_strategy and not (rollout.spec.disabled and rollout.status.phase == Phase.DISABLED)
 
 
 def ending(rollout: Rollout) -> bool:

@@ -79,8 +79,12 @@ def read_record(text: str) -> OwnersRecord | None:
 
 def marked_for(workload: Marked) -> str:
     """Name of the Rollout that controls this workload, or an empty string."""
+    return rollout_in(workload.metadata.annotations.get(IN_PROGRESSING, ""))
+
+
+def rollout_in(mark: str) -> str:
+    """Name of the Rollout in a mark, or an empty string."""
     try:
-        mark = decoded(workload.metadata.annotations.get(IN_PROGRESSING, ""), _Mark)
+        return decoded(mark, _Mark).rollout_name
     except msgspec.DecodeError:
         return ""
-    return mark.rollout_name

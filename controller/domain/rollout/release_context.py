@@ -25,7 +25,7 @@ from controller.api.rollout import (
     RolloutStatus,
     Step,
 )
-from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
+from controller.api.workload_kinds import KindName, WorkloadKind, is_selected, workload_kind
 from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
 from controller.domain.observation import Observation, WorkloadSeen
@@ -272,8 +272,8 @@ class ReleaseContext(Value, frozen=True):
 
     @property
     def labelled(self) -> bool:
-        """The workload carries the label admission selects by."""
-        return names.WORKLOAD_TYPE in self.meta.labels
+        """The workload carries the label that admission selects by, with a value that its webhook selects."""
+        return is_selected(self.kind, self.meta.labels)
 
     @property
     def release(self) -> str:

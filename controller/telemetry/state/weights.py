@@ -35,8 +35,8 @@ def actual_weight(rollout: Rollout) -> float | None:
         return None
     if not ours.route_plan or marks_partial_restore(ours.route_plan):
         return 0.0
-    nearest = sorted(plan.steps, key=lambda step: abs(plan.steps.index(step) + 1 - ours.step))
-    for step in (*nearest, _EVERYTHING):
+    nearest = sorted(enumerate(plan.steps, start=1), key=lambda step: abs(step[0] - ours.step))
+    for step in (*(step for _, step in nearest), _EVERYTHING):
         if step.routes_traffic and _plan_of(rollout, step).identity == ours.route_plan:
             return share_of(step.traffic)
     announced = announcement(_plan_of(rollout, Step())).identity == ours.route_plan

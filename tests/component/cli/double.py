@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -79,6 +79,8 @@ class Cluster:
     overrides: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     events: dict[str, list[bytes]] = field(default_factory=dict)
     after_patch: dict[str, dict[str, Any]] = field(default_factory=dict)
+    watches: dict[str, Callable[[str, Reply], Awaitable[None]]] = field(default_factory=dict)
+    """Answers to watches of a test's own, by path."""
 
     async def respond(self, request: Request, reply: Reply) -> None:
         path = request.path.rstrip("/")
@@ -112,6 +114,9 @@ class Cluster:
         await reply.answer(404, status(404, "NotFound", f'"{name}" not found'))
 
     async def _watch(self, path: str, reply: Reply) -> None:
+        if path in self.watches:
+            await self.watches[path](path, reply)
+            return
         await reply.begin_stream()
         for line in self.events.get(path, ()):
             await reply.send(line)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from controller.domain.admission.accounts import NamedAccount
 from controller.errors import Right, Unreachable
 from controller.kube.subjects import Subject
 from controller.runtime.clock import SystemClock
@@ -17,7 +18,8 @@ from tests.component.webhook.served import Reads
 from tests.unit.domain.admission.test_accounts import entry, routing
 from tests.unit.domain.admission.test_rollout import edited, raw
 
-ANNA = User("anna", "u-1", ("shop-team",), {"scopes": ("a", "b")})
+SCOPES = {"scopes": ("a", "b")}
+ANNA = User("anna", "u-1", ("shop-team",), {**SCOPES})
 
 
 class Authorizer:
@@ -66,7 +68,7 @@ async def test_the_author_is_asked_about_with_all_that_is_known_of_him(
     authorizer = Authorizer()
     assert (await judged(authorizer, None, new, lane=lane)).allowed
     right = Right("impersonate", "", "serviceaccounts", "", "shop", "router")
-    assert authorizer.asked == [(Subject("anna", "u-1", ("shop-team",), ANNA.extra), right)]
+    assert authorizer.asked == [(Subject("anna", "u-1", ("shop-team",), SCOPES), right)]
     assert (await judged(authorizer, new, new, lane=lane)).allowed
     assert len(authorizer.asked) == 1
 
@@ -101,3 +103,13 @@ async def test_forged_reviews_ask_a_bounded_number_of_questions() -> None:
     answer = await admission.traffic_routing(request)
     assert "too many questions" in answer.message
     assert len(authorizer.asked) <= LIVE_BURST + 1
+
+
+async def test_an_author_with_attributes_without_values_is_asked_about() -> None:
+    body = b'{"uid":"1","userInfo":{"username":"anna","groups":null,"extra":{"scopes":null}}}'
+    author = msgspec.json.decode(body, type=AdmissionRequest).user_info
+    authorizer = Authorizer()
+    account = NamedAccount("path", "router")
+    assert await Impersonation(authorizer).refuses(author, "shop", account) == ""
+    ((subject, _),) = authorizer.asked
+    assert subject == Subject("anna", "", (), {"scopes": ()})

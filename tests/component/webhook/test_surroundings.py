@@ -282,3 +282,17 @@ async def test_a_refused_rollout_names_nothing_that_is_read() -> None:
     answer = await judge.rollout(asked)
     assert not answer.allowed
     assert world.asked == 0
+
+
+UNREADABLE: tuple[Any, ...] = ([], {"replicas": "3"}, {"template": "x"})
+
+
+@pytest.mark.parametrize("spec", UNREADABLE)
+@pytest.mark.parametrize("synced", [True, False])
+async def test_an_object_that_cannot_be_read_causes_no_warning(synced: bool, spec: Any) -> None:
+    world = World(synced=synced, held=synced)
+    body = {**NAMED, "spec": spec}
+    world.apply(CLONE_SETS, body)
+    if synced:
+        world.cache(CLONE_SETS, body)
+    assert await world.reader.look("shop", (CLONES,)) == {CLONES: Unknown()}

@@ -14,6 +14,7 @@ from controller.api.names import (
     V1BETA1,
 )
 from controller.api.validation import validate
+from controller.api.validation.findings import Fault
 from controller.api.validation.rules import Rules
 from controller.api.validation.warnings import warnings
 from controller.api.validation.workload import uses_extra_workload
@@ -410,3 +411,10 @@ def test_a_number_where_a_percentage_is_wanted_is_reported_once_in_the_words_of_
         (finding,) = validate(obj)
         assert finding.path == "spec.strategy.canary.steps[0].traffic"
         assert finding.detail.endswith('write "20%" for a share')
+
+
+@pytest.mark.parametrize("written", ["²", "9" * 5000, "20%\n", "٢٠%"])
+def test_digits_that_are_no_plain_number_are_a_finding(written: str) -> None:
+    for plan in (canary({"replicas": written}), canary({"replicas": 1, "traffic": written})):
+        (finding,) = validate(beta(plan))
+        assert finding.kind is Fault.INVALID

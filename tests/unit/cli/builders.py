@@ -138,16 +138,13 @@ def make_replica_set(revision: str, image: str) -> tuple[ReplicaSet, str]:
     return read, template_hash(bytes(read.spec.template))
 
 
-def make_deployment(
-    *, image: str = "web:2", replicas: int = 10, annotations: dict[str, str] | None = None
-) -> Deployment:
+def make_deployment(*, image: str = "web:2", replicas: int = 10) -> Deployment:
     body = {
         "metadata": {
             "name": "web",
             "namespace": "shop",
             "uid": "uid-web",
             "generation": 7,
-            "annotations": annotations or {},
         },
         "spec": {
             "replicas": replicas,

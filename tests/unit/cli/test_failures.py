@@ -59,6 +59,7 @@ def test_the_refusal_of_an_admission_plugin_is_passed_on() -> None:
             '(failed to call webhook: Post "https://x/v": refused); look',
         ),
         (ServerFault(UNHEARD, status=500), "look whether the controller runs"),
+        (ServerFault(UNHEARD.replace("vrollout", "mpod"), status=500), "it is not Moonshift's"),
         (
             ServerFault(UNHEARD.replace("vrollout.kb.io", "validate.policy.example"), status=500),
             "it is not Moonshift's: look whose it is",

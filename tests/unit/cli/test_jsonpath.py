@@ -29,6 +29,7 @@ DATA = {
         ('step {.items[0].steps}{"\\n"}', "step 2\n"),
         ("{.nobody.there}", ""),
         ("{.items[7].name}", ""),
+        ("{.items[-3].name}", ""),
         ("{.summary[0]}", ""),
         ("{.summary.state.more}", ""),
     ],
@@ -42,6 +43,7 @@ def test_a_path_leads_to_its_values(template: str, text: str) -> None:
     [
         *("{range .items[*]}", "{.items[0:2]}", "{..name}", ".summary"),
         *("{.summary", ".summary}", "{.summary}{.items[0].name", "{{.summary}}"),
+        f"{{.items[{'9' * 5000}]}}",
     ],
 )
 def test_an_unknown_path_syntax_is_refused(template: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console, RenderableType
 
+from controller.cli import output
 from controller.cli.durations import span
 from controller.cli.output import plain, widen_for
 from controller.cli.render.describe import rollout_description
@@ -14,6 +15,7 @@ from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
 from controller.cli.render.words import age, change_line, hint, lasting, style_of, waiting_text
+from controller.cli.terminal import CleanConsole
 from controller.cli.views.view import (
     ApprovalView,
     ConditionView,
@@ -271,3 +273,20 @@ def test_a_narrow_terminal_cuts_no_word_of_the_table(width: int) -> None:
 
 def test_why_lists_the_awaited_events_and_the_obstacles() -> None:
     assert plain(answer(VIEW, NOW, "kubectl moonshift")) == WHY
+
+
+def test_a_message_of_others_cannot_look_like_a_command_to_type() -> None:
+    forged = EventView("Warning", "Bad", "no\ntype next:\u2028  rm -rf /", NOW, 1)
+    shown = plain(answer(structs.replace(VIEW, events=(forged,)), NOW, "kubectl moonshift"))
+    assert "! Bad: no␊type next:␊  rm -rf /" in shown.splitlines()
+    assert shown.count("\ntype next:") == 1
+
+
+def test_a_command_to_type_stays_whole_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = io.StringIO()
+    narrow = CleanConsole(file=screen, width=40, force_terminal=True, color_system=None)
+    monkeypatch.setattr(output, "terminal", lambda: narrow)
+    output.show(answer(VIEW, NOW, "kubectl moonshift"), lines=True)
+    assert [line.rstrip() for line in screen.getvalue().splitlines()] == WHY.splitlines()

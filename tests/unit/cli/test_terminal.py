@@ -90,3 +90,12 @@ def test_the_image_of_the_controller_does_not_steer_the_terminal_that_shows_vers
     monkeypatch.setattr(version, "run", lambda _: version.Versions("1", "2", "image\x1b[2J"))
     result = CliRunner().invoke(cli, ["version"])
     assert "controller: image␛[2J\n" in result.output
+
+
+def test_ctrl_c_ends_any_command_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(version, "program_version", interrupted)
+    result = CliRunner().invoke(cli, ["version", "--client"])
+    assert (result.exit_code, result.output) == (130, "")

@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from controller.api import names
+from controller.api.workload_kinds import SELECTED_VALUES, WorkloadKind
 from controller.certificates.identity import CONDITION, expression
 from controller.certificates.publish import PUBLISHED, Address
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
+from controller.cli.failures import OUR_WEBHOOKS
 from controller.domain.shards import MOST
 from controller.runtime.clock import SystemClock
 from controller.settings import parse_tracked
@@ -76,12 +78,19 @@ def test_every_webhook_is_answered_and_lets_the_controller_pass() -> None:
         assert entry["sideEffects"] == "None"
 
 
+def test_the_command_line_knows_which_webhooks_are_ours() -> None:
+    assert {
+        entry["name"] for entry in webhooks() if "moonshift" not in entry["name"]
+    } == OUR_WEBHOOKS
+
+
 def test_workloads_are_selected_by_their_label() -> None:
     for entry in webhooks():
         workloads = {"deployments", "daemonsets", "clonesets", "*"}
         if any(workloads & {*rule["resources"]} for rule in entry["rules"]):
             keys = [one["key"] for one in entry["objectSelector"]["matchExpressions"]]
-            assert names.WORKLOAD_TYPE in keys
+            # Other labels say nothing: scaffolds of operators give every Deployment the label `control-plane`.
+            assert keys == [names.WORKLOAD_TYPE]
             assert names.WORKLOAD_TYPE in entry["matchConditions"][1]["expression"]
             # Called again with what it answered, admission would take the hold for the owner's.
             assert entry["reinvocationPolicy"] == "Never"
@@ -101,6 +110,19 @@ def test_workloads_are_selected_by_their_label() -> None:
         "vtrafficrouting.moonshift.dev": "Ignore",
         "vtrafficrouting-script.moonshift.dev": "Fail",
     }
+
+
+def test_a_kind_that_works_like_a_statefulset_is_selected_by_the_values_that_the_controller_writes() -> (
+    None
+):
+    found = {
+        tuple(one["values"])
+        for entry in webhooks()
+        for one in entry.get("objectSelector", {}).get("matchExpressions", ())
+        if one["key"] == names.WORKLOAD_TYPE and one["operator"] == "In"
+    }
+    assert found == {SELECTED_VALUES}
+    assert WorkloadKind.STATEFUL_SET.label in SELECTED_VALUES
 
 
 def test_kinds_of_workloads_are_listed_and_some_namespaces_are_left_out() -> None:
@@ -159,6 +181,21 @@ def test_the_component_of_one_namespace_limits_every_entry(kind: str) -> None:
     entries = named(kind, patch["target"]["name"])["webhooks"]
     assert tested == [entry["name"] for entry in entries]
     assert limited == [str(index) for index in range(len(entries))]
+
+
+REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups of questions to the API server, which belong to no namespace."""
+
+
+def test_questions_about_accounts_are_allowed_where_one_namespace_is_served() -> None:
+    """Aggregated roles are bound in that namespace only, where a right on an object of no namespace is none."""
+
+    def questions(role: Json) -> set[str]:
+        rules = [rule for rule in role["rules"] if {*REVIEWS} & {*rule.get("apiGroups", ())}]
+        return {resource for rule in rules for resource in rule["resources"]}
+
+    alone = named("ClusterRole", "moonshift-cluster-objects-role")
+    assert questions(alone) == set().union(*map(questions, of_kind("ClusterRole")))
 
 
 def test_the_objects_that_carry_the_authority_are_installed_and_writable() -> None:

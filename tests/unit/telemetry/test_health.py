@@ -131,7 +131,7 @@ def test_addresses_are_read_as_go_writes_them(
     assert parse_address(address) == expected
 
 
-@pytest.mark.parametrize("address", ["8080", "host:", "host:http", ":99999"])
+@pytest.mark.parametrize("address", ["8080", "host:", "host:http", ":99999", ":²"])
 def test_a_malformed_address_is_refused(address: str) -> None:
     with pytest.raises(BadConfiguration, match="is not an address"):
         parse_address(address)

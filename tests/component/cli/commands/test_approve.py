@@ -118,3 +118,23 @@ async def test_wait_says_when_no_controller_answers(tmp_path: Path) -> None:
         result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
     assert result.exit_code == 5
     assert "the controller did not act on it within 0.1 s: no Lease kruise-rollout" in result.stderr
+
+
+async def test_a_rollout_that_may_not_be_read_keeps_no_other_from_its_approval(
+    tmp_path: Path,
+) -> None:
+    async with cluster(tmp_path, make_rollout(), make_rollout(name="api")) as api:
+        api.overrides["GET", f"{ROLLOUTS}/web"] = (403, status(403, "Forbidden", "not yours"))
+        result = await api.run("approve", "web", "api")
+    assert result.exit_code == 1
+    assert result.stdout == "rollout.rollouts.kruise.io/api approved\n"
+    assert result.stderr == "error: refused: not yours\n"
+
+
+async def test_without_a_timeout_the_wait_for_the_controller_has_no_end(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.after_patch[f"{ROLLOUTS}/web"] = pending("6")
+        api.changes_to(make_rollout(step=2, state="StepUpgrade", version="7"))
+        result = await api.run("approve", "web", "--wait", "--timeout", "0")
+    assert result.exit_code == 0, result.stderr
+    assert "is at step 2/2" in result.stdout

@@ -115,7 +115,7 @@ async def test_undo_after_a_release_says_that_a_new_release_starts(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("answer", "sent"), [("y\n", 1), ("n\n", 0)])
-async def test_promote_asks_first_on_a_terminal(
+async def test_undo_asks_first_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, sent: int
 ) -> None:
     monkeypatch.setattr(undo, "is_terminal", lambda: True)
@@ -127,7 +127,7 @@ async def test_promote_asks_first_on_a_terminal(
     assert ("nothing was changed" in result.stderr) == (not sent)
 
 
-async def test_promote_with_yes_asks_nothing_on_a_terminal(
+async def test_undo_with_yes_asks_nothing_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(undo, "is_terminal", lambda: True)
@@ -143,3 +143,11 @@ async def test_the_help_says_where_an_interrupted_promotion_waits(tmp_path: Path
         text = " ".join((await api.run("promote", "--help")).output.split())
     assert "If promote --full is interrupted" in text
     assert "to its last step and waits there: run the command again" in text
+
+
+async def test_without_a_timeout_full_waits_without_end(tmp_path: Path) -> None:
+    async with cluster(tmp_path, half()) as api:
+        api.after_patch[f"{ROLLOUTS}/web"] = half(step=2, version="6")
+        result = await api.run("promote", "web", "--full", "--timeout", "0")
+    assert result.exit_code == 0, result.stderr
+    assert "fully promoted" in result.stdout

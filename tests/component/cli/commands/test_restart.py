@@ -34,7 +34,10 @@ async def test_a_release_under_way_is_left_alone(tmp_path: Path) -> None:
         with_workload(api)
         result = await api.run("restart", "web")
     assert result.exit_code == 1
-    assert "is under way: let it end, or go back (kubectl moonshift undo web)" in result.stderr
+    assert (
+        "is under way: let it end, or go back (kubectl moonshift undo web -n default)"
+        in result.stderr
+    )
     assert api.patches == []
 
 
@@ -46,3 +49,16 @@ async def test_a_workload_that_changed_at_the_same_moment_is_not_restarted(tmp_p
         result = await api.run("restart", "web")
     assert result.exit_code == 1
     assert "nothing was restarted" in result.stderr
+
+
+async def test_a_disabled_rollout_restarts_nothing_because_it_would_not_go_in_steps(
+    tmp_path: Path,
+) -> None:
+    disabled = make_rollout(phase="Disabled", state="")
+    disabled["spec"]["disabled"] = True
+    async with cluster(tmp_path, disabled) as api:
+        with_workload(api)
+        result = await api.run("restart", "web")
+    assert result.exit_code == 1
+    assert "all pods of Deployment app would be replaced without its steps" in result.stderr
+    assert api.patches == []

@@ -1,12 +1,17 @@
 """`status` waits for the outcome and reports it by its exit code."""
 
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controller.api.names import IN_PROGRESSING
 from tests.component.cli.double import (
+    DEPLOYMENTS,
     ROLLOUTS,
+    Cluster,
     cluster,
     make_rollout,
 )
@@ -97,3 +102,53 @@ async def test_a_rollout_that_may_be_read_and_not_watched_ends_the_wait(
         result.stderr
     )
     assert "kubectl auth can-i list rollouts.rollouts.kruise.io -n default" in result.stderr
+
+
+STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
+
+
+def of_a_stateful_set(**more: Any) -> dict[str, Any]:
+    rollout = make_rollout(**more)
+    rollout["spec"]["workloadRef"]["kind"] = "StatefulSet"
+    return rollout
+
+
+def workload(image: str, **annotations: str) -> dict[str, Any]:
+    metadata = {"name": "app", "namespace": "default", "uid": "u", "annotations": annotations}
+    return {
+        "metadata": metadata,
+        "spec": {"template": {"spec": {"containers": [{"image": image}]}}},
+    }
+
+
+@contextlib.asynccontextmanager
+async def with_both(
+    directory: Path, rollout: dict[str, Any], stateful_set: dict[str, Any]
+) -> AsyncIterator[Cluster]:
+    """A StatefulSet, and a Deployment of the same name that is somebody else's."""
+    async with cluster(directory, rollout) as api:
+        kinds = {"resources": [{"name": "statefulsets", "kind": "StatefulSet", "namespaced": True}]}
+        api.overrides["GET", "/apis/apps/v1"] = (200, kinds)
+        api.collections[STATEFUL_SETS] = [stateful_set]
+        api.collections[DEPLOYMENTS] = [workload("other:1")]
+        yield api
+
+
+async def test_an_admitted_template_of_a_stateful_set_is_under_way_before_the_controller_sees_it(
+    tmp_path: Path,
+) -> None:
+    before = of_a_stateful_set(phase="Healthy", conditions=[SUCCEEDED])
+    held = workload("db:2", **{IN_PROGRESSING: '{"rolloutName":"web"}'})
+    async with with_both(tmp_path, before, held) as api:
+        result = await api.run("status", "web", "--no-watch")
+    assert result.stdout == "the controller has not processed the latest change yet\n"
+
+
+async def test_the_outcome_names_the_image_of_the_stateful_set_and_not_of_its_namesake(
+    tmp_path: Path,
+) -> None:
+    last = of_a_stateful_set(phase="Healthy", conditions=[SUCCEEDED], version="6")
+    async with with_both(tmp_path, of_a_stateful_set(state="StepUpgrade"), workload("db:2")) as api:
+        api.changes_to(last)
+        result = await api.run("status", "web", "--timeout", "90s")
+    assert result.stdout.endswith("the release is completed; db:2 runs\n")

@@ -160,3 +160,15 @@ async def test_why_offers_an_undo_that_works(tmp_path: Path, kept: bool) -> None
     assert ("kubectl moonshift undo web -n default" in offered) is kept
     assert ("kubectl apply -f FILE -n default" in offered) is not kept
     assert (undone.exit_code == 0) is kept
+
+
+async def test_undo_of_a_disabled_rollout_says_that_it_does_not_go_in_steps(
+    tmp_path: Path,
+) -> None:
+    disabled = make_rollout(phase="Disabled", state="")
+    disabled["spec"]["disabled"] = True
+    async with cluster(tmp_path, disabled) as api:
+        with_workload(api)
+        result = await api.run("undo", "web")
+    assert result.stdout == "rollout.rollouts.kruise.io/web rolled back\n"
+    assert "this changes all pods of the workload without its steps, back to old1" in result.stderr

@@ -2,7 +2,8 @@ import msgspec
 
 from controller.api.meta import ObjectMeta
 from controller.cli.commands.undo import stable_template, template_patch
-from controller.cli.reading.kept import AnyWorkload, Kept, WorkloadSpec
+from controller.cli.reading.kept import Kept
+from controller.cli.views.workload import AnyWorkload, WorkloadSpec
 from controller.kube.resources import DEPLOYMENTS
 from tests.unit.cli.builders import make_rollout, template
 

@@ -1,18 +1,28 @@
 import json
 
+import msgspec
 import pytest
 
+from controller.api.meta import ObjectMeta
+from controller.api.names import IN_PROGRESSING
 from controller.api.rollout import Rollout
-from controller.api.workloads import Deployment
 from controller.cli.views.progress import EXIT_CODES, Stage, progress_of
-from tests.unit.cli.builders import make_deployment, make_rollout
+from controller.cli.views.workload import AnyWorkload, WorkloadSpec
+from tests.unit.cli.builders import make_rollout
 
 DONE = {"type": "Succeeded", "status": "True"}
 BACK = {"type": "Succeeded", "status": "False"}
 STALL = {"type": "Stalled", "status": "True", "reason": "PausedByOwner", "message": "paused"}
-MARKED = make_deployment(
-    annotations={"rollouts.kruise.io/in-progressing": json.dumps({"rolloutName": "web"})}
-)
+
+
+def workload_with(**annotations: str) -> AnyWorkload:
+    """The workload of the Rollout, as the command reads it."""
+    template = msgspec.Raw(b'{"spec":{"containers":[{"image":"web:2"}]}}')
+    metadata = ObjectMeta(name="web", namespace="shop", annotations=annotations)
+    return AnyWorkload(metadata, WorkloadSpec(template=template))
+
+
+MARKED = workload_with(**{IN_PROGRESSING: json.dumps({"rolloutName": "web"})})
 
 
 @pytest.mark.parametrize(
@@ -20,7 +30,7 @@ MARKED = make_deployment(
     [
         pytest.param(
             make_rollout(phase="Healthy", conditions=[DONE]),
-            make_deployment(),
+            workload_with(),
             Stage.COMPLETED,
             "the release is completed; web:2 runs",
             id="completed",
@@ -98,7 +108,7 @@ MARKED = make_deployment(
     ],
 )
 def test_the_stage_of_a_release_is_recognised(
-    rollout: Rollout, workload: Deployment | None, stage: Stage, text: str
+    rollout: Rollout, workload: AnyWorkload | None, stage: Stage, text: str
 ) -> None:
     found = progress_of(rollout, workload)
     assert (found.stage, found.text) == (stage, text)

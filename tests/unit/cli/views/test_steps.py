@@ -68,3 +68,12 @@ def test_a_blue_green_release_is_read_from_its_own_fields() -> None:
     assert current_step(rollout.status) == 1
     assert [view.pause for view in step_views(rollout, None)] == ["until approved"]
     assert step_views(make_rollout(steps=[]), 1) == ()
+
+
+@pytest.mark.parametrize("steps", [[], None])
+def test_a_step_below_the_first_that_a_client_wrote_counts_as_none(
+    steps: list[dict[str, Any]] | None,
+) -> None:
+    rollout = make_rollout(step=-1, steps=steps)
+    assert current_step(rollout.status) == 0
+    assert next_text(rollout, 10) == ""

@@ -107,6 +107,15 @@ def test_a_script_that_is_not_there_is_a_warning() -> None:
     )
 
 
+def test_all_pods_of_a_set_are_new_pods_although_an_extra_workload_is_asked_for() -> None:
+    match = {"headers": [{"name": "a", "value": "b"}]}
+    steps = [{"replicas": 1, "matches": [match]}, {"replicas": "100%"}]
+    obj = raw(steps=steps, trafficRoutings=ROUTINGS, enableExtraWorkloadForCanary=True)
+    obj = edited(obj, "spec", "workloadRef", "kind", to="StatefulSet")
+    warnings = admit_rollout(None, obj, (), headers=headers).warnings
+    assert not any("neither traffic nor matches" in text for text in warnings)
+
+
 @pytest.mark.parametrize(
     ("replicas", "extra", "warned"),
     [("50%", False, True), ("100%", False, False), ("100%", True, True)],

@@ -148,6 +148,13 @@ def test_steps_that_move_the_workloads_own_pods_and_divide_requests_are_named_wi
     assert [named_in(one, one)[0].paced for one in (beside, alone)] == [(), ()]
 
 
+def test_a_set_of_pods_is_paced_although_an_extra_workload_is_asked_for() -> None:
+    """Only a Deployment gets one; the field has no effect on other kinds."""
+    asked = raw(steps=SMALL_STEPS, trafficRoutings=ROUTINGS, enableExtraWorkloadForCanary=True)
+    asked = edited(asked, "spec", "workloadRef", "kind", to="StatefulSet")
+    assert [step.replicas for step in named_in(asked, asked)[0].paced] == ["5%"]
+
+
 OWN = {**CUSTOM, "scriptRef": {"name": "scripts", "serviceAccountName": "router"}}
 
 

@@ -9,7 +9,13 @@ import pytest
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.meta import ObjectMeta
-from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1BETA1
+from controller.api.names import (
+    ROLLBACK_IN_BATCH,
+    ROLLING_STYLE,
+    TRACK_CONFIG,
+    TRAFFIC_ROUTING,
+    V1BETA1,
+)
 from controller.api.rollout import RolloutSpec, WorkloadRef
 from controller.api.validation.rules import Rules
 from controller.domain.admission.rollout import admit_rollout, workload_of
@@ -283,3 +289,29 @@ def test_a_request_for_tracking_without_the_flag_is_accepted_with_a_warning() ->
 def test_a_wrong_word_for_tracking_is_warned_of() -> None:
     (warning,) = admit_rollout(None, tracked("yes"), (), Rules(tracks_config=True)).warnings
     assert "'yes' is neither true nor false" in warning
+
+
+def with_annotation(name: str, value: str, phase: str = "Healthy") -> JsonObject:
+    return edited(raw(phase), "metadata", "annotations", to={name: value})
+
+
+@pytest.mark.parametrize("to", ["other", None])
+def test_the_shared_trafficrouting_of_the_annotation_stays_during_a_release(
+    to: str | None,
+) -> None:
+    old = with_annotation(TRAFFIC_ROUTING, "lane", "Progressing")
+    new = edited(old, "metadata", "annotations", TRAFFIC_ROUTING, to=to)
+    assert "the shared TrafficRouting cannot change" in admit_rollout(old, new, ()).message
+
+
+def test_the_annotation_and_the_field_may_name_the_same_trafficrouting() -> None:
+    old = with_annotation(TRAFFIC_ROUTING, "lane", "Progressing")
+    new = edited(old, "spec", "strategy", "canary", "trafficRoutingRef", to="lane")
+    assert admit_rollout(old, new, ()).findings == ()
+
+
+def test_an_annotation_without_effect_is_reported_to_the_one_who_adds_it() -> None:
+    old, new = raw(), with_annotation(ROLLBACK_IN_BATCH, "true")
+    (warning,) = admit_rollout(old, new, ()).warnings
+    assert ROLLBACK_IN_BATCH in warning
+    assert admit_rollout(new, edited(new, "metadata", "labels", to={"a": "b"}), ()).warnings == ()

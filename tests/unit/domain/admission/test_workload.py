@@ -132,7 +132,9 @@ def test_no_release_begins_under_a_rollout_that_ends(under: Rollout) -> None:
 
 def test_a_rollout_governs_by_group_kind_and_name() -> None:
     assert governing(deployment(), [rollout()]) == rollout()
-    assert governing(deployment(), [rollout("Disabled")]) is None
+    assert governing(deployment(), [rollout("Disabled", disabled=True)]) is None
+    enabled_again = rollout("Disabled")
+    assert governing(deployment(), [enabled_again]) == enabled_again
     assert governing(set_in(deployment(), "metadata", "name", to="other"), [rollout()]) is None
     assert admit_deployment(deployment(), deployment("v2"), None, ONE) == Unchanged()
 

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from controller.api.jsontree import child
 from controller.api.names import (
@@ -12,14 +13,15 @@ from controller.api.names import (
     STABLE_REVISION,
 )
 from controller.api.rollout import (
+    BlueGreenStrategy,
     MoonshiftStatus,
     RolloutStatus,
+    Step,
+    Strategy,
 )
 from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.verdict import Refused, Unchanged
-from controller.domain.admission.workload import (
-    template_hash_of,
-)
+from controller.domain.admission.workload import governing, template_hash_of
 from tests.unit.domain.admission.deployment_reviews import (
     OWN,
     TWO,
@@ -152,3 +154,17 @@ def test_a_change_while_the_release_is_finishing_begins_a_new_one() -> None:
     assert annotation(new, ADMISSION_PAUSE)
     dropped = set_in(finishing, "metadata", "annotations", to=None)
     assert annotation(stored(finishing, dropped, TWO), IN_PROGRESSING)
+
+
+def test_the_rollout_that_holds_a_workload_decides_while_another_takes_its_place() -> None:
+    """A Rollout is renamed in the middle of blue-green: the old one is being deleted, and the new one has another
+    style. Without the freeze, the new pods would go while the routes still lead to them.
+    """
+    plan = Strategy(blue_green=BlueGreenStrategy(steps=(Step(replicas="100%"),)))
+    former = rollout("Terminating")
+    former = structs.replace(former, spec=structs.replace(former.spec, strategy=plan))
+    old = held()
+    back = with_image(old, "v1")
+    chosen = governing(back, [rollout(name="latter"), former], old)
+    new = stored(old, back, TWO, chosen)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS

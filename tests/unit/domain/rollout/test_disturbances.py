@@ -390,3 +390,19 @@ def test_scaled_in_by_one_a_step_keeps_exactly_its_pods() -> None:
     world.rest()
     assert set(seen) == {1}
     assert sizes_of(world) == {"v1": 2, "v2": 1}
+
+
+@pytest.mark.parametrize("style", ["canary", "partition", "blueGreen"])
+def test_a_template_that_is_applied_together_with_the_end_of_disabled_is_released_in_steps(
+    style: str,
+) -> None:
+    """One manifest enables the Rollout and changes the image: no pass comes between."""
+    world = make_world(make_rollout(style=style))
+    world.people.disable(KEY)
+    world.rest()
+    assert status_of(world).phase == Phase.DISABLED
+    world.people.disable(KEY, False)
+    release(world)
+    world.rest()
+    assert status_of(world).phase == Phase.PROGRESSING
+    assert sizes_of(world)["v1"] >= 8

@@ -456,3 +456,22 @@ def test_a_third_revision_that_meets_no_stable_pod_does_not_change_the_stable_re
     world.rest()
     assert ours_of(world).stable_revision == stable
     assert versions_of(world) == {"v1": 1, "v3": 4}
+
+
+@pytest.mark.parametrize("value", ["deployment", "STATEFULSET"])
+def test_a_label_by_which_no_webhook_selects_a_stateful_set_gets_its_value(value: str) -> None:
+    world = make_set_world("StatefulSet")
+    wrong = structs.replace(set_of(world).metadata, labels={names.WORKLOAD_TYPE: value})
+    world.cluster.pod_sets.put(structs.replace(set_of(world), metadata=wrong))
+    world.rest()
+    assert set_of(world).metadata.labels == {names.WORKLOAD_TYPE: "statefulset"}
+    release_set(world)
+    world.rest()
+    assert versions_of(world) == {"v1": 4, "v2": 1}
+
+
+def test_a_label_that_is_overwritten_during_a_release_is_corrected() -> None:
+    world = started("StatefulSet")
+    world.people.label_set(KEY, {names.WORKLOAD_TYPE: "deployment"})
+    world.rest()
+    assert set_of(world).metadata.labels == {names.WORKLOAD_TYPE: "statefulset"}
