@@ -250,6 +250,14 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
         return ready.last_transition_time or self.metadata.creation_timestamp
 
     @property
+    def ended(self) -> bool:
+        """It will never run again, and its controller counts it no more: it was evicted, say, or its node shut down.
+
+        The object stays for a long time: neither a ReplicaSet nor a CloneSet deletes it.
+        """
+        return self.status.phase in ("Failed", "Succeeded")
+
+    @property
     def updated_in_place(self) -> bool:
         """Whether its controller is about to change its containers: they run, and only OpenKruise's gate is closed."""
         containers = self.status.container_statuses

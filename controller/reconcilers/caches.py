@@ -184,3 +184,9 @@ class Caches:
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
         self.services: Store[Service] = Store()
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})
+
+    def pods_of(self, *owners: str) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+        """The pods of these owners (UIDs): those that count, and those that have ended."""
+        found = [pod for uid in owners for pod in self.pods.index(OWNER, uid)]
+        counted = tuple(pod for pod in found if not pod.ended)
+        return counted, tuple(pod for pod in found if pod.ended)

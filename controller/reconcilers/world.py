@@ -320,6 +320,7 @@ class World:
             self._caches.revisions.index(OWNER, found.metadata.uid), key=lambda r: r.revision
         )
         template = self._templates.read(found.spec.template)
+        pods, ended = self._caches.pods_of(found.metadata.uid)
         return WorkloadSeen(
             object=found,
             kind=kind,
@@ -329,7 +330,8 @@ class World:
                 RevisionSeen(revision_name(kind, r.metadata), r.template_hash, r.metadata.name)
                 for r in owned
             ),
-            pods=self._caches.pods.index(OWNER, found.metadata.uid),
+            pods=pods,
+            ended_pods=ended,
         )
 
     def _deployment(self, deployment: Deployment) -> WorkloadSeen:
@@ -337,6 +339,7 @@ class World:
             self._caches.replica_sets.index(OWNER, deployment.metadata.uid), key=_revision_number
         )
         template = self._templates.read(deployment.spec.template)
+        pods, ended = self._caches.pods_of(*(rs.metadata.uid for rs in owned))
         return WorkloadSeen(
             object=deployment,
             kind=WorkloadKind.DEPLOYMENT,
@@ -344,9 +347,8 @@ class World:
             template_name=self._templates.name(deployment.spec.template),
             template_labels=template.labels,
             replica_sets=tuple((rs, self._templates.hash(rs.spec.template)) for rs in owned),
-            pods=tuple(
-                pod for rs in owned for pod in self._caches.pods.index(OWNER, rs.metadata.uid)
-            ),
+            pods=pods,
+            ended_pods=ended,
         )
 
     def _services(self, rollout: Rollout) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:
