@@ -170,6 +170,43 @@ async def test_an_answer_that_is_no_token_is_reported() -> None:
                 )
 
 
+async def test_a_token_that_was_taken_back_is_asked_for_again() -> None:
+    tokens = [json_page(f'{{"access_token":"{word}","expires_in":3600}}') for word in ("a", "b")]
+
+    async def unauthorized(_request: web.Request) -> web.StreamResponse:
+        return web.Response(status=401)
+
+    async with served(tokens[0], unauthorized, tokens[1], vector("2")) as pages:
+        creds = {"tokenURL": f"{pages.address}/token"}
+        async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
+            query = PrometheusQuery(auth=SecretRef("creds"))
+            with pytest.raises(Failed, match="status 401"):
+                await prometheus.ask(client, "shop", query, "up", pages.address)
+            assert await prometheus.ask(client, "shop", query, "up", pages.address) == 2
+    assert pages.asked[-1][3]["Authorization"] == "Bearer b"
+
+
+@pytest.mark.parametrize("place", ["refused", "unreachable"])
+async def test_a_problem_of_the_server_of_tokens_names_that_server(place: str) -> None:
+    async with served(vector("1")) as pages, served(vector("1")) as other:
+        port = other.port if place == "refused" else 1
+        host = "localhost" if place == "refused" else "127.0.0.1"
+        creds = {"tokenURL": f"http://{host}:{port}/token"}
+        named = (pages.address, f"http://{host}:{port}")
+        words = "localhost resolves to this machine" if place == "refused" else "127.0.0.1:1: "
+        async with fetching(*named, secrets=Secrets(creds=creds)) as client:
+            with pytest.raises(Failed, match=words):
+                await prometheus.ask(
+                    client, "shop", PrometheusQuery(auth=SecretRef("creds")), "up", pages.address
+                )
+
+
+async def test_an_address_that_is_no_url_is_reported() -> None:
+    async with fetching("http://other") as client:
+        with pytest.raises(Failed, match="no URL"):
+            await client.fetch(Request("shop", "http://[::1"))
+
+
 async def test_a_secret_that_is_missing_or_wrong_is_reported() -> None:
     with pytest.raises(Failed, match="Secret shop/creds does not exist"):
         await asked(vector("1"), query=PrometheusQuery(auth=SecretRef("creds")))
@@ -298,7 +335,9 @@ async def test_a_page_is_read_at_a_path(path: str, value: float | None) -> None:
         assert await pages_of.ask(client, "shop", asked_page) == (value, 40)
 
 
-@pytest.mark.parametrize("body", ['{"a":true}', '{"a":"x"}', '{"a":[]}', "<html>"])
+@pytest.mark.parametrize(
+    "body", ['{"a":true}', '{"a":"x"}', '{"a":[]}', "<html>", f'{{"a":1{"0" * 400}}}']
+)
 async def test_a_page_without_a_number_is_an_error(body: str) -> None:
     async with served(json_page(body)) as pages, fetching(pages.address) as client:
         with pytest.raises(Failed, match=r"no (number|JSON)"):
