@@ -58,8 +58,9 @@ def _by_owner(view: HasMetadata) -> Iterable[str]:
 
 
 def _by_rollout_uid(view: HasMetadata) -> Iterable[str]:
+    """The label alone proves nothing: in a copied namespace, objects have the UID of the first namespace's Rollout."""
     uid = view.metadata.labels.get(names.ROLLOUT_UID, "")
-    return (uid,) if uid else ()
+    return (str(Key(view.metadata.namespace, uid)),) if uid else ()
 
 
 def _by_stable_deployment(view: HasMetadata) -> Iterable[str]:

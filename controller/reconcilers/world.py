@@ -191,7 +191,9 @@ class World:
             autoscalers=autoscalers,
             canaries=tuple(
                 self._deployment(extra)
-                for extra in self._caches.deployments.index(ROLLOUT_UID, rollout.metadata.uid)
+                for extra in self._caches.deployments.index(
+                    ROLLOUT_UID, str(Key(key.namespace, rollout.metadata.uid))
+                )
             ),
             unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
             originals_canaries=self._originals_canaries(rollout) if originals else (),

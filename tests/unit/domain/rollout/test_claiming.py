@@ -95,3 +95,21 @@ def test_an_object_of_another_rollout_that_exists_is_left_alone() -> None:
         if found.metadata.name != "web"
     }
     assert makers == {found.metadata.uid}
+
+
+def test_an_extra_deployment_of_another_namespace_belongs_to_no_release_here() -> None:
+    """A copied namespace, or somebody who writes the label: nothing there is counted, deleted or waited for."""
+    world = started("canary", watched=False)
+    extra = next(found for found in world.cluster.deployments if found.metadata.name != KEY.name)
+    away = structs.replace(
+        extra.metadata, namespace="elsewhere", uid="", resource_version="", finalizers=("theirs",)
+    )
+    world.cluster.deployments.put(structs.replace(extra, metadata=away))
+    world.cluster.deployments.delete(extra.metadata.key)
+    world.rest()
+    assert sizes_of(world)["+v2"] == 2, "it was made again here"
+    while status_of(world).current_step_state == StepState.STEP_PAUSED:
+        approve(world)
+    assert status_of(world).phase == "Healthy"
+    left = world.cluster.deployments[away.key]
+    assert not left.metadata.deleting
