@@ -8,21 +8,21 @@ import re
 
 IntOrPercent = int | str
 
-_PERCENT = re.compile(r"^(\d+)%$")
-_SHARE = re.compile(r"^(\d{1,3}(?:\.\d{1,2})?)%$", re.ASCII)
+_PERCENT = re.compile(r"(\d{1,9})%", re.ASCII)
+_SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,2})?)%", re.ASCII)
 
 
 def parse_percent(value: object) -> int | None:
     """The number before the sign of `"20%"`, or None when `value` is no whole percentage."""
     if not isinstance(value, str):
         return None
-    found = _PERCENT.match(value)
+    found = _PERCENT.fullmatch(value)
     return int(found.group(1)) if found else None
 
 
 def parse_share(value: object) -> float | None:
     """A share of traffic in percent, `"20%"` or `"0.5%"`; None for anything else, more than two decimals included."""
-    found = _SHARE.match(value) if isinstance(value, str) else None
+    found = _SHARE.fullmatch(value) if isinstance(value, str) else None
     share = float(found.group(1)) if found else None
     return share if share is not None and share <= 100 else None
 
