@@ -135,6 +135,13 @@ def test_a_gate_that_gets_data_or_has_a_deadline_is_not_reported_as_one_without_
     assert stalled(ending).reason == reasons.ANALYSIS_INCONCLUSIVE
 
 
+def test_a_metric_is_not_measured_more_often_than_once_in_a_second() -> None:
+    world = released(gated(structs.replace(ERRORS, interval="0s")))
+    before = run_of(world).metrics[0].taken
+    wait(world, 10)
+    assert 9 <= run_of(world).metrics[0].taken - before <= 11
+
+
 def test_the_ten_minutes_without_data_begin_after_the_initial_delay_of_the_metric() -> None:
     world = released(gated(structs.replace(ERRORS, initial_delay="15m")))
     wait(world, 1000)
