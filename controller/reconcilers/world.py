@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.autoscaling import AUTOSCALER, Autoscaler
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID as ROLLOUT_UID_LABEL
 from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
@@ -189,12 +189,7 @@ class World:
             workload=present,
             workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
             autoscalers=autoscalers,
-            canaries=tuple(
-                self._deployment(extra)
-                for extra in self._caches.deployments.index(
-                    ROLLOUT_UID, str(Key(key.namespace, rollout.metadata.uid))
-                )
-            ),
+            canaries=self._canaries(rollout.metadata),
             unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
             originals_canaries=self._originals_canaries(rollout) if originals else (),
             detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
@@ -288,6 +283,11 @@ class World:
         if not isinstance(found, tuple):
             return found
         return tuple(view for view in found if view.sizes(ref.group, ref.kind, ref.name))
+
+    def _canaries(self, rollout: ObjectMeta) -> tuple[WorkloadSeen, ...]:
+        made_here = str(Key(rollout.namespace, rollout.uid))
+        found = self._caches.deployments.index(ROLLOUT_UID, made_here)
+        return tuple(map(self._deployment, found))
 
     def _originals_canaries(self, rollout: Rollout) -> tuple[WorkloadSeen, ...]:
         """Extra Deployments beside the workload that are not ours yet."""

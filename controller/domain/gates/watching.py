@@ -94,8 +94,7 @@ def look(
             run, verdict=verdict, message=message, finished_at=run.finished_at or now
         )
         return Look(done)
-    run = structs.replace(run, message=message)
-    empty = _without_data(asked, metrics, started, now)
+    run, empty = structs.replace(run, message=message), _without_data(asked, metrics, started, now)
     return Look(run, tuple(actions), min(times, default=None), empty)
 
 
