@@ -55,7 +55,7 @@ from controller.kube.resources import (
     Resource,
 )
 from controller.reconcilers.autoscalers import autoscalers_of
-from controller.reconcilers.caches import CANARY_OF, OWNER, ROLLOUT_UID, SERVICE, Caches
+from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Caches, owned_by
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
@@ -318,11 +318,10 @@ class World:
         kind = workload_kind(KindName(*named).group, named[1], found.metadata.labels)
         if kind is None:
             return _unsupported(named)
-        owned = sorted(
-            self._caches.revisions.index(OWNER, found.metadata.uid), key=lambda r: r.revision
-        )
+        owned = owned_by(self._caches.revisions, found.metadata)
+        owned.sort(key=lambda revision: revision.revision)
         template = self._templates.read(found.spec.template)
-        pods, ended = self._caches.pods_of(found.metadata.uid)
+        pods, ended = self._caches.pods_of(found.metadata)
         return WorkloadSeen(
             object=found,
             kind=kind,
@@ -337,11 +336,10 @@ class World:
         )
 
     def _deployment(self, deployment: Deployment) -> WorkloadSeen:
-        owned = sorted(
-            self._caches.replica_sets.index(OWNER, deployment.metadata.uid), key=_revision_number
-        )
+        owned = owned_by(self._caches.replica_sets, deployment.metadata)
+        owned.sort(key=_revision_number)
         template = self._templates.read(deployment.spec.template)
-        pods, ended = self._caches.pods_of(*(rs.metadata.uid for rs in owned))
+        pods, ended = self._caches.pods_of(*(rs.metadata for rs in owned))
         return WorkloadSeen(
             object=deployment,
             kind=WorkloadKind.DEPLOYMENT,
