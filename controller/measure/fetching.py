@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Protocol
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 import aiohttp
 import msgspec
@@ -23,6 +24,8 @@ from controller.measure.egress import AllowList, CheckedResolver, Refused
 MAX_BYTES = 1024 * 1024
 MAX_AT_ONCE = 16
 """Requests of all gates under way."""
+MAX_OF_NAMESPACE = 4
+"""Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _HIDDEN = "\0"
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
@@ -67,6 +70,7 @@ class Fetching:
         self._allowed = allowed
         self._secrets = secrets
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
+        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._resolver = CheckedResolver(aiohttp.ThreadedResolver(), allowed, api_server)
         self._connector = aiohttp.TCPConnector(
             resolver=self._resolver, use_dns_cache=False, limit=0
@@ -87,7 +91,8 @@ class Fetching:
 
     async def fetch(self, request: Request) -> bytes:
         """The body of the answer. Raises `Failed`."""
-        async with self._slots:
+        share = self._shares.setdefault(request.namespace, asyncio.Semaphore(MAX_OF_NAMESPACE))
+        async with share, self._slots:
             try:
                 async with asyncio.timeout(request.timeout_seconds):
                     return await self._fetch(request)

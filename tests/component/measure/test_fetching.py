@@ -10,7 +10,7 @@ from aiohttp import web
 from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
 from controller.measure import prometheus
 from controller.measure import web as pages_of
-from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, Failed, Request
+from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, MAX_OF_NAMESPACE, Failed, Request
 from tests.component.luaworker.certificates import authority, write_pair
 from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
 
@@ -293,9 +293,30 @@ async def test_no_more_than_so_many_requests_are_under_way() -> None:
         asyncio.TaskGroup() as all_,
     ):
         for number in range(2 * MAX_AT_ONCE):
-            request = Request("shop", f"{pages.address}/{number}", timeout_seconds=50)
+            request = Request(f"n{number}", f"{pages.address}/{number}", timeout_seconds=50)
             all_.create_task(client.fetch(request))
     assert (most, len(pages.asked)) == (MAX_AT_ONCE, 2 * MAX_AT_ONCE)
+
+
+async def test_a_namespace_whose_source_hangs_delays_no_other_one() -> None:
+    never = asyncio.Event()
+
+    async def answers(request: web.Request) -> web.StreamResponse:
+        if request.path.startswith("/slow"):
+            await never.wait()
+        return web.Response(text="ok")
+
+    async with served(answers) as pages, fetching(pages.address) as client:
+        slow = [
+            asyncio.create_task(client.fetch(Request("slow", f"{pages.address}/slow/{number}")))
+            for number in range(2 * MAX_AT_ONCE)
+        ]
+        await pages.reached.wait()
+        async with asyncio.timeout(5):
+            assert await client.fetch(Request("shop", f"{pages.address}/quick")) == b"ok"
+        assert sum(path.startswith("/slow") for _, path, _, _ in pages.asked) <= MAX_OF_NAMESPACE
+        never.set()
+        await asyncio.gather(*slow)
 
 
 async def test_without_an_address_nothing_is_asked() -> None:
