@@ -11,12 +11,9 @@ PATTERN = r"^([0-9]+(ms|s|m|h))+$"
 """As the CRDs say it."""
 _PART = re.compile(r"(\d+)(ms|s|m|h)")
 _WHOLE = re.compile(PATTERN)
-_UNIT = {
-    "ms": timedelta(milliseconds=1),
-    "s": timedelta(seconds=1),
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-}
+_MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+LONGEST = timedelta(days=3650)
+"""A longer text counts as this: no date is so far away that it cannot be computed."""
 
 
 def parse_duration(text: str) -> timedelta | None:
@@ -25,4 +22,5 @@ def parse_duration(text: str) -> timedelta | None:
         return timedelta()
     if _WHOLE.match(text) is None:
         return None
-    return sum((int(n) * _UNIT[unit] for n, unit in _PART.findall(text)), timedelta())
+    total = sum(int(n) * _MILLISECONDS[unit] for n, unit in _PART.findall(text))
+    return timedelta(milliseconds=min(total, LONGEST // timedelta(milliseconds=1)))

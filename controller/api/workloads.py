@@ -6,6 +6,7 @@ nothing else.
 """
 
 import hashlib
+import re
 from datetime import datetime
 
 import msgspec
@@ -31,6 +32,7 @@ MAX_NAME = 253
 """Characters of an object's name."""
 MAX_LABEL = 63
 """Characters of a label's value."""
+_LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?", re.ASCII)
 
 
 def label_value(name: str) -> str:
@@ -38,6 +40,11 @@ def label_value(name: str) -> str:
     if len(name) <= MAX_LABEL:
         return name
     return f"{name[: MAX_LABEL - 11].rstrip('.-')}-{safe_hash(name.encode())}"
+
+
+def is_label_value(text: str) -> bool:
+    """The API server accepts this text as the value of a label."""
+    return len(text) <= MAX_LABEL and _LABEL.fullmatch(text) is not None
 
 
 def _meaningful(value: object) -> object:
@@ -248,6 +255,14 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
         if ready is None or ready.status != "True":
             return None
         return ready.last_transition_time or self.metadata.creation_timestamp
+
+    @property
+    def ended(self) -> bool:
+        """It will never run again, and its controller counts it no more: it was evicted, say, or its node shut down.
+
+        The object stays for a long time: neither a ReplicaSet nor a CloneSet deletes it.
+        """
+        return self.status.phase in ("Failed", "Succeeded")
 
     @property
     def updated_in_place(self) -> bool:

@@ -107,6 +107,7 @@ class WorkloadSeen(Value, frozen=True):
     `template_hash` and `template_labels` are of its present template; `template_name` is the original's name
     for the template of a Deployment, empty if it has none. A Deployment comes with its ReplicaSets of any
     size, each with the hash of its template; a set of pods with its ControllerRevisions. Both oldest first by number.
+    `pods` are those that its controller counts; `ended_pods` stay as objects only, of any revision.
     """
 
     object: Deployment | PodSet
@@ -117,6 +118,7 @@ class WorkloadSeen(Value, frozen=True):
     replica_sets: tuple[tuple[ReplicaSet, str], ...] = ()
     revisions: tuple[RevisionSeen, ...] = ()
     pods: tuple[Pod, ...] = ()
+    ended_pods: tuple[Pod, ...] = ()
 
     @property
     def deployment(self) -> Deployment:

@@ -20,6 +20,7 @@ from controller.errors import BadConfiguration
 
 METADATA = frozenset({"169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192"})
 """Metadata services of clouds, as far as they are not link-local anyway."""
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -159,8 +160,8 @@ class CheckedResolver(AbstractResolver):
 def forbidden_place(address: str, api_server: frozenset[str]) -> str:
     """The class of an IP address that no name may resolve to; empty for an allowed address."""
     found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
+    if isinstance(found, ipaddress.IPv6Address):
+        found = _inner(found) or found
     if str(found) in METADATA:
         return "a metadata service"
     if str(found) in api_server:
@@ -170,3 +171,10 @@ def forbidden_place(address: str, api_server: frozenset[str]) -> str:
     if found.is_link_local:
         return "a link-local address"
     return "a multicast or reserved address" if found.is_multicast or found.is_reserved else ""
+
+
+def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address to which a connection to this address leads; a cluster without IPv4 reaches others by NAT64."""
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour

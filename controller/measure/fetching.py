@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Protocol
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 import aiohttp
 import msgspec
@@ -23,8 +24,12 @@ from controller.measure.egress import AllowList, CheckedResolver, Refused
 MAX_BYTES = 1024 * 1024
 MAX_AT_ONCE = 16
 """Requests of all gates under way."""
+MAX_OF_NAMESPACE = 4
+"""Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _HIDDEN = "\0"
 USER_AGENT = "moonshift-controller"
+UNAUTHORIZED = 401
+Form = tuple[tuple[str, str], ...]
 
 
 class Failed(Exception):
@@ -36,7 +41,7 @@ class Request(msgspec.Struct, frozen=True):
 
     namespace: str
     url: str
-    form: tuple[tuple[str, str], ...] = ()
+    form: Form = ()
     headers: tuple[Header, ...] = ()
     auth: SecretRef | None = None
     timeout_seconds: int = 10
@@ -65,6 +70,7 @@ class Fetching:
         self._allowed = allowed
         self._secrets = secrets
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
+        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._resolver = CheckedResolver(aiohttp.ThreadedResolver(), allowed, api_server)
         self._connector = aiohttp.TCPConnector(
             resolver=self._resolver, use_dns_cache=False, limit=0
@@ -85,27 +91,15 @@ class Fetching:
 
     async def fetch(self, request: Request) -> bytes:
         """The body of the answer. Raises `Failed`."""
-        async with self._slots:
+        share = self._shares.setdefault(request.namespace, asyncio.Semaphore(MAX_OF_NAMESPACE))
+        async with share, self._slots:
             try:
                 async with asyncio.timeout(request.timeout_seconds):
-                    return await self._fetch_twice(request)
+                    return await self._fetch(request)
             except TimeoutError as error:
                 raise Failed(
                     f"no answer within {request.timeout_seconds} s from {_origin(request.url)}"
                 ) from error
-
-    async def _fetch_twice(self, request: Request) -> bytes:
-        try:
-            return await self._fetch(request)
-        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
-            try:
-                return await self._fetch(request)
-            except aiohttp.ClientError as again:
-                raise Failed(
-                    f"no connection to {_origin(request.url)}: {type(again).__name__}"
-                ) from again
-        except aiohttp.ClientError as error:
-            raise Failed(f"{_origin(request.url)} answered something that is no HTTP") from error
 
     async def _fetch(self, request: Request) -> bytes:
         request = await self._with_secrets(request)
@@ -114,10 +108,34 @@ class Fetching:
         headers = {header.name: header.value for header in request.headers}
         headers |= await self._authorization(request, secret)
         try:
+            return await self._sent_twice(url, request.form, headers, secret)
+        except Status as refused:
+            if refused.status == UNAUTHORIZED:
+                # The token may have been taken back before its end.
+                self._tokens.pop(_token_request(request, secret), None)
+            raise
+
+    async def _sent_twice(
+        self, url: URL, form: Form, headers: dict[str, str], secret: Mapping[str, str]
+    ) -> bytes:
+        try:
+            return await self._sent(url, form, headers, secret)
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
+            try:
+                return await self._sent(url, form, headers, secret)
+            except aiohttp.ClientError as again:
+                raise Failed(f"no connection to {url.origin()}: {type(again).__name__}") from again
+        except aiohttp.ClientError as error:
+            raise Failed(f"{url.origin()} answered something that is no HTTP") from error
+
+    async def _sent(
+        self, url: URL, form: Form, headers: dict[str, str], secret: Mapping[str, str]
+    ) -> bytes:
+        try:
             async with self._session.request(
-                "POST" if request.form else "GET",
+                "POST" if form else "GET",
                 url,
-                data=list(request.form) or None,
+                data=list(form) or None,
                 headers=headers,
                 ssl=_tls(secret),
                 allow_redirects=False,
@@ -127,12 +145,10 @@ class Fetching:
             raise Failed(str(refused)) from refused
         except aiohttp.ClientConnectorCertificateError as error:
             raise Failed(
-                f"the certificate of {_origin(request.url)} is not trusted: name the Secret with its ca.crt under auth"
+                f"the certificate of {url.origin()} is not trusted: name the Secret with its ca.crt under auth"
             ) from error
         except (ValueError, aiohttp.InvalidURL) as error:
-            raise Failed(
-                f"{_origin(request.url)} cannot be asked: {type(error).__name__}"
-            ) from error
+            raise Failed(f"{url.origin()} cannot be asked: {type(error).__name__}") from error
 
     async def _with_secrets(self, request: Request) -> Request:
         """The request with the values of Secrets in their places."""
@@ -160,7 +176,10 @@ class Fetching:
         return found[wanted.key].strip()
 
     def _checked(self, request: Request) -> URL:
-        url = URL(request.url)
+        try:
+            url = URL(request.url)
+        except ValueError as error:
+            raise Failed("an address that is no URL cannot be asked") from error
         refusal = self._allowed.refusal(request.namespace, url)
         if refusal:
             raise Failed(refusal)
@@ -188,32 +207,36 @@ class Fetching:
 
     async def _access_token(self, request: Request, secret: Mapping[str, str]) -> str:
         """An access token by OAuth2 client credentials, used until shortly before it expires."""
-        asked = Request(
-            request.namespace,
-            secret["tokenURL"],
-            form=(
-                ("grant_type", "client_credentials"),
-                ("client_id", secret.get("clientID", "")),
-                ("client_secret", secret.get("clientSecret", "")),
-                *((("scope", secret["scope"]),) if secret.get("scope") else ()),
-            ),
-            timeout_seconds=request.timeout_seconds,
-        )
+        asked = _token_request(request, secret)
         now = asyncio.get_running_loop().time()
         known = self._tokens.get(asked)
         if known is not None and known[1] > now:
             return known[0]
         url = self._checked(asked)
-        async with self._session.post(
-            url, data=list(asked.form), ssl=_tls(secret), allow_redirects=False
-        ) as answer:
-            body = await _body(answer, url)
+        body = await self._sent_twice(url, asked.form, {}, secret)
         try:
             granted = msgspec.json.decode(body, type=_Token)
         except msgspec.DecodeError as error:
             raise Failed(f"{url.origin()} answered no access token") from error
-        self._tokens[asked] = (granted.access_token, now + max(0.0, granted.expires_in - 30))
+        valid = {one: token for one, token in self._tokens.items() if token[1] > now}
+        ends = now + max(0.0, granted.expires_in - 30)
+        self._tokens = {**valid, asked: (granted.access_token, ends)}
         return granted.access_token
+
+
+def _token_request(request: Request, secret: Mapping[str, str]) -> Request:
+    """The request for an access token; equal for all requests that the token is for."""
+    return Request(
+        request.namespace,
+        secret.get("tokenURL", ""),
+        form=(
+            ("grant_type", "client_credentials"),
+            ("client_id", secret.get("clientID", "")),
+            ("client_secret", secret.get("clientSecret", "")),
+            *((("scope", secret["scope"]),) if secret.get("scope") else ()),
+        ),
+        timeout_seconds=request.timeout_seconds,
+    )
 
 
 class _Token(msgspec.Struct, frozen=True):

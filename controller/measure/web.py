@@ -46,5 +46,5 @@ def at(tree: object, path: str) -> float | None:
         raise Failed(f"{path} is no number")
     try:
         return float(tree)
-    except ValueError as error:
-        raise Failed(f"{path} is no number") from error
+    except (ValueError, OverflowError) as error:
+        raise Failed(f"{path} is no number that can be compared") from error

@@ -5,10 +5,11 @@ ControllerRevision by the UID of their workload, never by labels, which anybody 
 """
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from controller.api import names
 from controller.api.analysis import AnalysisTemplate
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout
@@ -20,6 +21,8 @@ from controller.domain.rollout.config_release import record_of
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.kube.store import HasMetadata, Store
+
+V = TypeVar("V", bound=HasMetadata)
 
 UID = "uid"
 """Index: UID of the object itself."""
@@ -58,8 +61,9 @@ def _by_owner(view: HasMetadata) -> Iterable[str]:
 
 
 def _by_rollout_uid(view: HasMetadata) -> Iterable[str]:
+    """The label alone proves nothing: in a copied namespace, objects have the UID of the first namespace's Rollout."""
     uid = view.metadata.labels.get(names.ROLLOUT_UID, "")
-    return (uid,) if uid else ()
+    return (str(Key(view.metadata.namespace, uid)),) if uid else ()
 
 
 def _by_stable_deployment(view: HasMetadata) -> Iterable[str]:
@@ -184,3 +188,19 @@ class Caches:
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
         self.services: Store[Service] = Store()
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})
+
+    def pods_of(self, *owners: ObjectMeta) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+        """The pods of these owners: those that count, and those that have ended."""
+        found = [pod for owner in owners for pod in owned_by(self.pods, owner)]
+        ended = tuple(pod for pod in found if pod.ended)
+        return tuple(pod for pod in found if pod not in ended) if ended else tuple(found), ended
+
+
+def owned_by(store: Store[V], owner: ObjectMeta) -> list[V]:
+    """The objects that this one controls.
+
+    As for Kubernetes, an ownerReference across namespaces counts for nothing: anybody may write one into an object.
+    """
+    return [
+        view for view in store.index(OWNER, owner.uid) if view.metadata.namespace == owner.namespace
+    ]

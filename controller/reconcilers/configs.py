@@ -79,9 +79,11 @@ def config_of(
 
 def _seen(rollout: Rollout, workload: WorkloadSeen, objects: TrackedObjects) -> ConfigState:
     namespace = rollout.metadata.namespace
+    made = objects.made_for(rollout.metadata.uid)
     return see_config(
         bytes(workload.object.spec.template),
         objects.kinds,
         lambda kind, name: objects.find(kind, Key(namespace, name)),
-        objects.made_for(rollout.metadata.uid),
+        # A copy of the namespace has objects with the same UID.
+        (copy for copy in made if copy[1].metadata.namespace == namespace),
     )

@@ -20,6 +20,7 @@ from controller.api.rollout import Rollout, Strategy
 from controller.api.workloads import template_hash
 from controller.domain.decision import Reference
 from controller.domain.observation import RouteState
+from controller.domain.pods.running import update_strategy
 from controller.domain.traffic.drift.object_state import see_route
 from controller.kube.kind_watch import RawObject
 
@@ -97,11 +98,12 @@ class PodSets:
         self._known: OrderedDict[str, _Read] = OrderedDict()
 
     def read(self, found: RawObject) -> PodSet:
-        """The typed view of an object."""
+        """The typed view of an object. Raises msgspec's error if it, or its update strategy, has other types."""
         uid = found.metadata.uid
         known = self._known.get(uid)
         if known is None or known.object is not found:
             view = msgspec.json.decode(found.raw, type=PodSet)
+            update_strategy(view)
             known = self._known[uid] = _Read(found, view)
             _bound(self._known, REMEMBERED_SETS)
         return known.view

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from controller.api.meta import Key
 from controller.api.trafficrouting import TrafficRouting
+from controller.api.workloads import label_value
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -99,12 +100,12 @@ class SharedWorld:
             return None
         owner = Key(key.namespace, owner_of(routing))
         named = self._caches.rollouts.index(SHARED_ROUTING, str(key))
-        naming = {rollout.metadata.name for rollout in named}
+        naming = {label_value(rollout.metadata.name): rollout.metadata.name for rollout in named}
         entries = routing.spec.object_ref
         names = tuple(dict.fromkeys(entry.service for entry in entries))
         return TrafficRoutingSeen(
             routing=routing,
-            members=tuple(self._members(key, routing)),
+            members=tuple(self._members(key, [naming.get(n, n) for n in joined(routing)])),
             routes=self._source.routes(
                 owner,
                 routing.metadata.uid,
@@ -120,9 +121,9 @@ class SharedWorld:
             living=frozenset(r.metadata.name for r in named if is_under_way(r)),
         )
 
-    def _members(self, key: Key, routing: TrafficRouting) -> list[MemberSeen]:
+    def _members(self, key: Key, names: list[str]) -> list[MemberSeen]:
         found: list[MemberSeen] = []
-        for name in joined(routing):
+        for name in names:
             seen = self._source.observe(Key(key.namespace, name))
             if seen is not None:
                 found.append(self._member(seen))

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.autoscaling import AUTOSCALER, Autoscaler
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID as ROLLOUT_UID_LABEL
 from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
@@ -55,7 +55,7 @@ from controller.kube.resources import (
     Resource,
 )
 from controller.reconcilers.autoscalers import autoscalers_of
-from controller.reconcilers.caches import CANARY_OF, OWNER, ROLLOUT_UID, SERVICE, Caches
+from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Caches, owned_by
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
@@ -189,10 +189,7 @@ class World:
             workload=present,
             workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
             autoscalers=autoscalers,
-            canaries=tuple(
-                self._deployment(extra)
-                for extra in self._caches.deployments.index(ROLLOUT_UID, rollout.metadata.uid)
-            ),
+            canaries=self._canaries(rollout.metadata),
             unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
             originals_canaries=self._originals_canaries(rollout) if originals else (),
             detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
@@ -287,6 +284,11 @@ class World:
             return found
         return tuple(view for view in found if view.sizes(ref.group, ref.kind, ref.name))
 
+    def _canaries(self, rollout: ObjectMeta) -> tuple[WorkloadSeen, ...]:
+        made_here = str(Key(rollout.namespace, rollout.uid))
+        found = self._caches.deployments.index(ROLLOUT_UID, made_here)
+        return tuple(map(self._deployment, found))
+
     def _originals_canaries(self, rollout: Rollout) -> tuple[WorkloadSeen, ...]:
         """Extra Deployments beside the workload that are not ours yet."""
         named = label_value(rollout.spec.workload_ref.name)
@@ -316,10 +318,10 @@ class World:
         kind = workload_kind(KindName(*named).group, named[1], found.metadata.labels)
         if kind is None:
             return _unsupported(named)
-        owned = sorted(
-            self._caches.revisions.index(OWNER, found.metadata.uid), key=lambda r: r.revision
-        )
+        owned = owned_by(self._caches.revisions, found.metadata)
+        owned.sort(key=lambda revision: revision.revision)
         template = self._templates.read(found.spec.template)
+        pods, ended = self._caches.pods_of(found.metadata)
         return WorkloadSeen(
             object=found,
             kind=kind,
@@ -329,14 +331,15 @@ class World:
                 RevisionSeen(revision_name(kind, r.metadata), r.template_hash, r.metadata.name)
                 for r in owned
             ),
-            pods=self._caches.pods.index(OWNER, found.metadata.uid),
+            pods=pods,
+            ended_pods=ended,
         )
 
     def _deployment(self, deployment: Deployment) -> WorkloadSeen:
-        owned = sorted(
-            self._caches.replica_sets.index(OWNER, deployment.metadata.uid), key=_revision_number
-        )
+        owned = owned_by(self._caches.replica_sets, deployment.metadata)
+        owned.sort(key=_revision_number)
         template = self._templates.read(deployment.spec.template)
+        pods, ended = self._caches.pods_of(*(rs.metadata for rs in owned))
         return WorkloadSeen(
             object=deployment,
             kind=WorkloadKind.DEPLOYMENT,
@@ -344,9 +347,8 @@ class World:
             template_name=self._templates.name(deployment.spec.template),
             template_labels=template.labels,
             replica_sets=tuple((rs, self._templates.hash(rs.spec.template)) for rs in owned),
-            pods=tuple(
-                pod for rs in owned for pod in self._caches.pods.index(OWNER, rs.metadata.uid)
-            ),
+            pods=pods,
+            ended_pods=ended,
         )
 
     def _services(self, rollout: Rollout) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:

@@ -22,7 +22,13 @@ from controller.api.rollout import (
     StepState,
 )
 from controller.api.workload_kinds import WorkloadKind, is_selected
-from controller.api.workloads import ContainerStatus, Deployment, DeploymentSpec
+from controller.api.workloads import (
+    ContainerStatus,
+    Deployment,
+    DeploymentSpec,
+    PodStatus,
+    StatusCondition,
+)
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.service import admit_service
 from controller.domain.admission.verdict import Amended, Refused, Unchanged
@@ -211,8 +217,15 @@ class People:
         self.turned()
 
     def delete_pod(self, key: Key) -> None:
-        """A pod is evicted."""
+        """A pod is evicted through the API, which deletes it."""
         self._cluster.pods.delete(key)
+
+    def end_pod(self, key: Key) -> None:
+        """The kubelet evicts a pod, because its node lacks memory: the object stays."""
+        pod = self._cluster.pods[key]
+        ready = StatusCondition("Ready", "False", "PodFailed", "", self._cluster.now)
+        status = PodStatus("Failed", "Evicted", "The node was low on resource: memory.", (ready,))
+        self._cluster.pods.put(structs.replace(pod, status=status))
 
     def orphan_pod(self, key: Key) -> None:
         """Remove the labels of a pod: no Service selects it, and its owner creates another."""

@@ -42,7 +42,7 @@ class ReplicaSetController:
 
     def sync(self, replica_set: ReplicaSet) -> None:
         """One pass over one ReplicaSet."""
-        alive = [p for p in self._cluster.pods_of(replica_set) if not p.metadata.deleting]
+        alive = self._alive(replica_set)
         missing = replica_set.spec.replicas - len(alive)
         if self._cluster.unmakeable:
             missing = min(missing, self._cluster.quota - len(tuple(self._cluster.pods)))
@@ -53,6 +53,11 @@ class ReplicaSetController:
             for pod in sorted(alive, key=_worth)[:excess]:
                 self._cluster.pods.delete(pod.metadata.key)
         self._write_status(replica_set)
+
+    def _alive(self, replica_set: ReplicaSet) -> list[Pod]:
+        """Its pods without those that are being deleted or have ended."""
+        found = self._cluster.pods_of(replica_set)
+        return [pod for pod in found if not pod.metadata.deleting and not pod.ended]
 
     def _make(self, replica_set: ReplicaSet) -> None:
         meta = replica_set.metadata
@@ -73,7 +78,7 @@ class ReplicaSetController:
         )
 
     def _write_status(self, replica_set: ReplicaSet) -> None:
-        alive = [p for p in self._cluster.pods_of(replica_set) if not p.metadata.deleting]
+        alive = self._alive(replica_set)
         since = [pod.ready_since for pod in alive if pod.ready_since is not None]
         wait = timedelta(seconds=replica_set.spec.min_ready_seconds)
         status = ReplicaSetStatus(
@@ -111,6 +116,8 @@ class Kubelet:
         if pod.metadata.deleting:
             if self._gone_at(pod) <= self._cluster.now:
                 self._cluster.pods.remove(pod.metadata.key)
+        elif pod.ended:
+            return
         elif self._fails(pod):
             waiting = self._waits_for(pod)
             if pod.ready_since is not None or pod.status.container_statuses != waiting:
@@ -122,7 +129,8 @@ class Kubelet:
         """When something happens to this pod by itself."""
         if pod.metadata.deleting:
             return self._gone_at(pod)
-        return None if pod.ready_since is not None or self._fails(pod) else self._ready_at(pod)
+        rests = pod.ready_since is not None or pod.ended or self._fails(pod)
+        return None if rests else self._ready_at(pod)
 
     def _fails(self, pod: Pod) -> bool:
         return bool(self._cluster.broken & {pod.metadata.uid, pod.revision})

@@ -109,7 +109,8 @@ class CachedReader:
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         """The ReplicaSets of a Deployment, of any size."""
         if self._filled():
-            return self._replica_sets.index(OWNER, deployment_uid)
+            known = self._replica_sets.index(OWNER, deployment_uid)
+            return [rs for rs in known if rs.metadata.namespace == namespace]
         found: list[ReplicaSet] = []
         async with self._turn:
             async for page in self._client.list_pages(REPLICA_SETS, namespace):

@@ -204,8 +204,8 @@ OF_PODS: tuple[Mutation, ...] = (
         "pods.plan",
         (
             "a batch of broken pods passes",
-            "    return max(1, wanted - scaled_up(failure_threshold, updated))\n",
-            "    return wanted - scaled_up(failure_threshold, updated)\n",
+            "    return max(1, wanted - tolerated)\n",
+            "    return wanted - tolerated\n",
             LABELS,
         ),
     ),

@@ -373,7 +373,8 @@ def sizes_of(world: World) -> dict[str, int]:
         image = msgspec.json.decode(replica_set.spec.template)["spec"]["containers"][0]["image"]
         extra = not replica_set.metadata.name.startswith(f"web-{replica_set.revision}")
         name = ("+" if extra else "") + image.removeprefix("img:")
-        alive = [p for p in world.cluster.pods_of(replica_set) if not p.metadata.deleting]
+        pods = world.cluster.pods_of(replica_set)
+        alive = [p for p in pods if not p.metadata.deleting and not p.ended]
         if alive:
             sizes[name] = len(alive)
     return sizes

@@ -15,8 +15,8 @@ from controller.cli.gates.asking import Sources
 from controller.cli.gates.given import BACKGROUND, Gate
 from controller.cli.gates.trying import queries
 from controller.cli.views.view import View
+from controller.domain.gates.judging import SHORTEST_INTERVAL
 from controller.domain.gates.replay import (
-    SHORTEST,
     Begun,
     Past,
     begins_of,
@@ -124,7 +124,7 @@ async def _past(sources: Sources, namespace: str, one: Asked, span: Span) -> Pas
     if interval is None:
         raise Failure(f"metric {one.metric.name}: {one.metric.interval} is no length of time")
     coarsest = timedelta(seconds=-(-(span.until - span.since).total_seconds() // MOST_VALUES))
-    step = max(interval, coarsest, SHORTEST)
+    step = max(interval, coarsest, SHORTEST_INTERVAL)
 
     async def values(asked: PrometheusQuery, query: str) -> tuple[tuple[datetime, float], ...]:
         wanted = (span.since, span.until)

@@ -27,6 +27,8 @@ MAX_READINGS = 10
 """Measurements of a metric that the status shows; the counts know of all."""
 DATA_COMES_WITHIN = timedelta(minutes=10)
 """A metric that has had no data for longer since its first measurement is reported."""
+SHORTEST_INTERVAL = timedelta(seconds=1)
+"""Each measurement is a request, a pass and a status: an interval of `0s` would cause them without end."""
 MAX_CHARACTERS = 300
 """Characters of a reason or a query in the status."""
 
@@ -79,7 +81,7 @@ def next_due(metric: Metric, run: MetricRun, started: datetime) -> datetime | No
         return None
     if run.last_at is None:
         return _first_due(metric, started)
-    return run.last_at + _length(metric.interval)
+    return run.last_at + max(_length(metric.interval), SHORTEST_INTERVAL)
 
 
 def _first_due(metric: Metric, started: datetime) -> datetime:

@@ -14,11 +14,10 @@ from math import ceil
 from controller.api.analysis import Analysis, AnalysisRun, Metric, Verdict
 from controller.api.duration import parse_duration
 from controller.domain.decision import Measure, Value
+from controller.domain.gates.judging import SHORTEST_INTERVAL
 from controller.domain.gates.measurement import Measurement
 from controller.domain.gates.watching import Answer, Asked, look
 
-SHORTEST = timedelta(seconds=1)
-"""The time between two looks, independent of a metric's interval."""
 INTERVALS_WITHOUT_DATA = 2
 """A release counts as waiting after this multiple of the shortest possible gate."""
 
@@ -110,7 +109,7 @@ def _played(
         run = looked.run
         if run.verdict != Verdict.RUNNING:
             return Begun(at, now, Verdict(run.verdict), run.message)
-        now = max(looked.due or now, now + SHORTEST)
+        now = max(looked.due or now, now + SHORTEST_INTERVAL)
     return Begun(at, over, Verdict.RUNNING, run.message) if over <= until else None
 
 

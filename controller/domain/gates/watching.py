@@ -11,7 +11,13 @@ from msgspec import structs
 
 from controller.api.analysis import Analysis, AnalysisRun, Metric, MetricRun, Verdict
 from controller.domain.decision import Measure, Value
-from controller.domain.gates.judging import as_configured, counted, gate_verdict, next_due
+from controller.domain.gates.judging import (
+    as_configured,
+    counted,
+    gate_verdict,
+    lacks_data,
+    next_due,
+)
 from controller.domain.gates.measurement import Measurement
 
 
@@ -33,11 +39,15 @@ class Asked(Value, frozen=True):
 
 
 class Look(Value, frozen=True):
-    """The present state of a gate; `due` is the time of the next look if nothing happens before."""
+    """The present state of a gate; `due` is the time of the next look if nothing happens before.
+
+    `without_data` are the metrics that have waited for data for too long.
+    """
 
     run: AnalysisRun
     actions: tuple[Measure, ...] = ()
     due: datetime | None = None
+    without_data: tuple[str, ...] = ()
 
 
 def gate_name(run: AnalysisRun) -> str:
@@ -84,7 +94,18 @@ def look(
             run, verdict=verdict, message=message, finished_at=run.finished_at or now
         )
         return Look(done)
-    return Look(structs.replace(run, message=message), tuple(actions), min(times, default=None))
+    run, empty = structs.replace(run, message=message), _without_data(asked, metrics, started, now)
+    return Look(run, tuple(actions), min(times, default=None), empty)
+
+
+def _without_data(
+    asked: tuple[Asked, ...], runs: list[MetricRun], started: datetime, now: datetime
+) -> tuple[str, ...]:
+    return tuple(
+        run.name
+        for one, run in zip(asked, runs, strict=True)
+        if lacks_data(one.metric, run, started, now)
+    )
 
 
 def _with_answer(

@@ -60,7 +60,7 @@ def doubled(replicas: int, wanted: int, present: Present) -> Doubling:
 
 
 def beyond(replicas: int, pods: Iterable[Pod]) -> list[Pod]:
-    """Surplus pods of one revision: unready ones, then the youngest."""
+    """The pods beyond so many of one revision: ready ones stay before unready ones, then the oldest."""
     return _by_readiness(pods)[replicas:]
 
 

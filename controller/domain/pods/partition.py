@@ -45,10 +45,13 @@ def moving_no_pod(kind: WorkloadKind, strategy: JsonObject) -> JsonObject:
 
 
 def partitioned(kind: WorkloadKind, strategy: JsonObject, partition: IntOrPercent) -> JsonObject:
-    """The owner's update strategy with this partition in it."""
+    """The owner's update strategy with this partition in it.
+
+    Only a rolling update has one. An owner who chooses OnDelete during a release gets it at the end.
+    """
     moved = changed(strategy, _place(kind), partition)
-    if kind is not WorkloadKind.CLONE_SET and not moved.get("type"):
-        moved = {"type": "RollingUpdate", **moved}
+    if kind is not WorkloadKind.CLONE_SET and moved.get("type") in (None, "", "OnDelete"):
+        moved = {**moved, "type": "RollingUpdate"}
     return with_pause_field(kind, moved)
 
 

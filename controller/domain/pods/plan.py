@@ -21,8 +21,9 @@ def ready_needed(wanted: int, updated: int, failure_threshold: IntOrPercent | No
     """How many of `wanted` pods must be ready for a batch to count.
 
     The threshold tolerates that many unready pods, as a count or as a percentage of the *updated* pods rounded up;
-    absent tolerates none. At least one must be ready, or a release of broken pods would pass.
+    absent, negative or unreadable tolerates none. At least one must be ready, or a release of broken pods would pass.
     """
     if wanted == 0:
         return 0
-    return max(1, wanted - scaled_up(failure_threshold, updated))
+    tolerated = max(0, scaled_up(failure_threshold, updated))
+    return max(1, wanted - tolerated)

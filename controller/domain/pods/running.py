@@ -47,7 +47,8 @@ def min_ready_seconds(pod_set: PodSet) -> int:
 
 def update_strategy(pod_set: PodSet) -> UpdateStrategy:
     """The update strategy, decoded."""
-    return msgspec.json.decode(pod_set.spec.update_strategy, type=UpdateStrategy)
+    found = msgspec.json.decode(pod_set.spec.update_strategy, type=UpdateStrategy | None)
+    return found or UpdateStrategy()
 
 
 def revision_name(kind: WorkloadKind, meta: ObjectMeta) -> str:

@@ -99,7 +99,8 @@ def _of_pod(pod: Pod) -> Trouble | None:
 def _of_container(container: ContainerStatus) -> tuple[str, str] | None:
     """Reason and text; a container that crashes and runs in turn gives the same text in both states.
 
-    So a container that runs again after a crash still has the problem: its last state, not its present one, counts.
+    So a container that runs again after a crash still has the problem: its last state, not its present one, counts. A
+    container that was started again has ended before its time, whatever its exit code; an init container ends with 0.
     """
     named = f"container {container.name}"
     waiting, before = container.state.waiting, container.last_state.terminated
@@ -110,7 +111,7 @@ def _of_container(container: ContainerStatus) -> tuple[str, str] | None:
         return IMAGE, f"{named}: image {container.image} cannot be pulled{detail}"
     if (
         ended is not None
-        and ended.exit_code != 0
+        and (ended.exit_code != 0 or container.state.terminated is None)
         and (container.restart_count or reason in ("", CRASH))
     ):
         return CRASH, f"{named} ends with exit code {ended.exit_code} ({ended.reason or 'Error'})"

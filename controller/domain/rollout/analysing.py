@@ -13,8 +13,7 @@ from controller.api.rollout import RolloutStatus, StepState, StepVisit
 from controller.domain import reasons
 from controller.domain.decision import Action, Note, Refusal, Severity, Value
 from controller.domain.gates.asking import asked_about
-from controller.domain.gates.judging import lacks_data
-from controller.domain.gates.watching import Asked, look
+from controller.domain.gates.watching import Asked, Look, look
 from controller.domain.rollout import messages
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.reverting import given_up
@@ -45,31 +44,27 @@ def analyse(context: ReleaseContext, status: RolloutStatus) -> Transition | None
     looked = _with_new_measurements(context, status, analysis, index)
     if isinstance(looked, Stop):
         return looked
-    status, run, waiting = looked
+    status, found, waiting = looked
+    run = found.run
     if run.verdict == Verdict.RUNNING:
         text = messages.in_step(context, index, messages.analysing(run.message))
         waiting_status = progressing(status, reasons.IN_ROLLING, text, context.now)
-        problem = _without_data(context, analysis, run)
+        problem = _without_data(context, analysis, found)
         return structs.replace(waiting, status=waiting_status, problem=problem)
     if run.verdict == Verdict.PASSED:
         return None if _noted(status) else _passed(context, status, run)
     return _not_passed(context, status, analysis, run)
 
 
-def _without_data(context: ReleaseContext, analysis: Analysis, run: AnalysisRun) -> Refusal | None:
-    """A metric without data for ten minutes, where no deadline of the gate ends the wait."""
-    began, runs = run.started_at or context.now, {seen.name: seen for seen in run.metrics}
-    empty = [
-        metric.name
-        for metric in analysis.metrics
-        if metric.name in runs and lacks_data(metric, runs[metric.name], began, context.now)
-    ]
-    if not empty or analysis.deadline_seconds is not None:
+def _without_data(context: ReleaseContext, analysis: Analysis, found: Look) -> Refusal | None:
+    """Metrics without data for ten minutes, where no deadline of the gate ends the wait."""
+    if not found.without_data or analysis.deadline_seconds is not None:
         return None
     name = context.seen.rollout.metadata.name
     text = (
-        f"step({run.step}) waits for metrics without data, or with too few requests: {', '.join(empty)}. Correct the "
-        f"query, or let requests reach the new pods, or go back (kubectl moonshift undo {name})"
+        f"step({found.run.step}) waits for metrics without data, or with too few requests: "
+        f"{', '.join(found.without_data)}. Correct the query, or let requests reach the new pods, or go back (kubectl "
+        f"moonshift undo {name})"
     )
     return Refusal(reasons.ANALYSIS_WITHOUT_DATA, text)
 
@@ -187,7 +182,8 @@ def watched(context: ReleaseContext, status: RolloutStatus) -> Watched:
     looked = _with_new_measurements(context, status, analysis, BACKGROUND)
     if isinstance(looked, Stop):
         return Watched(status, stop=looked)
-    status, run, waiting = looked
+    status, found, waiting = looked
+    run = found.run
     if run.verdict in (Verdict.RUNNING, Verdict.PASSED):
         return Watched(status, wake=waiting)
     notes = (_note_of(run),) if before.verdict == Verdict.RUNNING else ()
@@ -237,7 +233,7 @@ def _run_of(context: ReleaseContext, status: RolloutStatus, index: int) -> Analy
 
 def _with_new_measurements(
     context: ReleaseContext, status: RolloutStatus, analysis: Analysis, index: int
-) -> tuple[RolloutStatus, AnalysisRun, Stop] | Stop:
+) -> tuple[RolloutStatus, Look, Stop] | Stop:
     """The gate with the new measurements counted; or a stop with the reason why it cannot be asked."""
     asked = asked_of(context, status, analysis)
     if isinstance(asked, Refusal):
@@ -248,7 +244,7 @@ def _with_new_measurements(
     others = tuple(run for run in moonshift_status(status).analyses if run.step != index)
     status = with_moonshift_status(status, analyses=(*others, found.run))
     actions: tuple[Action, ...] = found.actions
-    return status, found.run, Stop(status, actions, wake_at=found.due)
+    return status, found, Stop(status, actions, wake_at=found.due)
 
 
 def asked_of(

@@ -29,9 +29,10 @@ def unknown(context: ReleaseContext) -> Refusal | None:
 
 
 def _known(context: ReleaseContext) -> tuple[Autoscaler, ...]:
-    """The autoscalers; every phase asks `unknown` first."""
-    assert isinstance(context.seen.autoscalers, tuple)
-    return context.seen.autoscalers
+    """The autoscalers; every phase of a release asks `unknown` first. Without a release, none of them is paused."""
+    seen = context.seen.autoscalers
+    assert isinstance(seen, tuple) or not moonshift_status(context.seen.rollout.status).release
+    return seen if isinstance(seen, tuple) else ()
 
 
 def hold(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -9,8 +9,9 @@ from msgspec import structs
 from controller.api import names
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
+from controller.api.workloads import is_label_value
 from controller.domain import reasons
-from controller.domain.decision import Note
+from controller.domain.decision import Note, Refusal
 from controller.domain.pods.running import returns_by_itself, stable_of_set
 from controller.domain.rollout import messages, routing, services
 from controller.domain.rollout.analysing import gate_that_cannot_be_asked
@@ -106,6 +107,7 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
         or routing.unreadable_routes(context, status)
         or routing.unsupported_step(context)
         or gate_that_cannot_be_asked(context, status)
+        or _id_that_pods_cannot_have(context)
     )
     if problem is not None:
         return Stop(status, problem=problem)
@@ -115,6 +117,18 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
     )
     waits = join(context, status) or is_not_admitted(context, status)
     return waits or Continue(in_rolling(context, begun))
+
+
+def _id_that_pods_cannot_have(context: ReleaseContext) -> Refusal | None:
+    """An annotation may contain any text, and each new pod gets the id as a label."""
+    if is_label_value(context.rollout_id):
+        return None
+    return Refusal(
+        reasons.UNSUPPORTED_WORKLOAD,
+        f"{context.workload_name}: its {names.ROLLOUT_ID} {context.rollout_id!r} cannot be a label of its pods: use at "
+        "most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+        object=context.workload_name,
+    )
 
 
 def in_rolling(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:

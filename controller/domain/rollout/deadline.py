@@ -81,8 +81,8 @@ def _stalled_in_time(context: ReleaseContext, stop: Stop) -> Stop:
     if not deadline.exceeded:
         return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
     problem = _stuck(context, stop)
-    going = moonshift_status(stop.status).goal or context.returning
-    if context.strategy.on_deadline_exceeded == ROLLBACK and not going:
+    ends = bool(moonshift_status(stop.status).goal)
+    if context.strategy.on_deadline_exceeded == ROLLBACK and not ends:
         taken_back = given_up(context, stop.status, problem.message)
         if taken_back is not None:
             return taken_back

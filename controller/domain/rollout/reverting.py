@@ -18,11 +18,12 @@ from controller.domain.rollout.transition import Stop
 
 
 def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop | None:
-    """Restore the stable template because of `why`; None if no object keeps that template any more, or if the release
-    changes no template."""
+    """Restore the stable template because of `why`; None if no object keeps that template any more, if the release
+    changes no template, or if it goes back to the stable one already.
+    """
     source = kept_template(context, moonshift_status(status).stable_revision)
     text = "" if source else moonshift_status(status).kept_template
-    if not (source or text) or moonshift_status(status).by_id:
+    if not (source or text) or moonshift_status(status).by_id or context.returning:
         return None
     message = f"{new_in_words(context)} is given up: {why}"
     failed = with_moonshift_status(status, failed_template=context.template_hash)

@@ -9,14 +9,14 @@ from datetime import timedelta
 
 from controller.api import names
 from controller.api.rollout import Rollout, RolloutStatus
-from controller.api.trafficrouting import PROGRESSING_FINALIZER_PREFIX, Member, TrafficRouting
-from controller.api.workloads import Pod
+from controller.api.trafficrouting import Member, TrafficRouting
+from controller.api.workloads import Pod, label_value
 from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.rollout.way_out import create_or
-from controller.domain.trafficrouting.seen import grace_of, joined
+from controller.domain.trafficrouting.seen import finalizer_of, grace_of, joined
 
 ROUTES_OPEN_WITHIN = timedelta(seconds=30)
 """A shared route opens within this time and two grace periods, also on a busy control plane."""
@@ -134,7 +134,8 @@ def hindrance(context: ReleaseContext) -> Refusal | None:
         return None
     if found.reason == reasons.SIDE_WITHOUT_ENDPOINTS:
         return None
-    newcomers = set(joined(routing)) - {member.rollout for member in routing.status.members}
+    known = {label_value(member.rollout) for member in routing.status.members}
+    newcomers = set(joined(routing)) - known
     return None if newcomers and found.reason != reasons.ROUTE_HELD else found
 
 
@@ -160,11 +161,11 @@ def _member(context: ReleaseContext) -> Member | None:
 
 
 def _is_member(context: ReleaseContext, routing: TrafficRouting) -> bool:
-    return context.seen.rollout.metadata.name in joined(routing)
+    return _finalizer(context) in routing.metadata.finalizers
 
 
 def _finalizer(context: ReleaseContext) -> str:
-    return PROGRESSING_FINALIZER_PREFIX + context.seen.rollout.metadata.name
+    return finalizer_of(context.seen.rollout.metadata.name)
 
 
 def _set(routing: TrafficRouting, finalizers: tuple[str, ...]) -> SetFinalizers:

@@ -44,7 +44,8 @@ def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
 
 def trouble_of(context: ReleaseContext, status: RolloutStatus) -> Trouble | None:
     """The reason why pods that the step waits for are not created, or not ready."""
-    return problem_of_creation(_conditions(context)) or problem_of_pods(_awaited(context, status))
+    awaited = (*_awaited(context, status), *_ended_in_place_of_awaited(context, status))
+    return problem_of_creation(_conditions(context)) or problem_of_pods(awaited)
 
 
 def pod_troubles(trouble: Trouble) -> str:
@@ -59,6 +60,32 @@ def _awaited(context: ReleaseContext, status: RolloutStatus) -> tuple[Pod, ...]:
     if ours.goal == Goal.SCALED_AWAY:
         return context.pods_of(ours.stable_revision)
     return context.promoted_pods if ours.goal else context.new_pods
+
+
+def _ended_in_place_of_awaited(context: ReleaseContext, status: RolloutStatus) -> list[Pod]:
+    """Pods of this release that have ended while pods are missing: nodes that refuse each new pod leave such pods.
+
+    With all pods there, an ended one (evicted, say) says nothing about the release.
+    """
+    ours = moonshift_status(status)
+    awaited = [pod for pod in _awaited(context, status) if not pod.metadata.deleting]
+    if len(awaited) >= (context.replicas if ours.goal else context.wanted(ours.step)):
+        return []
+    revision = _awaited_revision(context, status)
+    began = ours.started_at or context.now
+    return [
+        pod
+        for seen in (context.workload, *context.seen.canaries)
+        for pod in seen.ended_pods
+        if pod.revision == revision and (pod.metadata.creation_timestamp or began) >= began
+    ]
+
+
+def _awaited_revision(context: ReleaseContext, status: RolloutStatus) -> str:
+    ours = moonshift_status(status)
+    if ours.goal == Goal.SCALED_AWAY:
+        return ours.stable_revision
+    return context.present_revision if ours.goal else context.new_revision
 
 
 def _conditions(context: ReleaseContext) -> tuple[StatusCondition, ...]:

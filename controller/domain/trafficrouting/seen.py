@@ -13,7 +13,7 @@ from controller.api.trafficrouting import (
     Member,
     TrafficRouting,
 )
-from controller.api.workloads import Pod
+from controller.api.workloads import Pod, label_value
 from controller.domain.decision import Reference, Value
 from controller.domain.observation import RouteSeen
 
@@ -54,8 +54,13 @@ def owner_of(routing: TrafficRouting) -> str:
     return OWNER_PREFIX + routing.metadata.name
 
 
+def finalizer_of(rollout: str) -> str:
+    """The finalizer by which a Rollout joins; the part after the slash may have 63 characters."""
+    return PROGRESSING_FINALIZER_PREFIX + label_value(rollout)
+
+
 def joined(routing: TrafficRouting) -> tuple[str, ...]:
-    """Names of the Rollouts that have joined."""
+    """The Rollouts that have joined: their names as `label_value` makes them."""
     return tuple(
         name.removeprefix(PROGRESSING_FINALIZER_PREFIX)
         for name in routing.metadata.finalizers

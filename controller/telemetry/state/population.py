@@ -34,7 +34,7 @@ def population(pods: Iterable[Pod], replica_sets: Iterable[ReplicaSet]) -> dict[
     above = {rs.metadata.uid: _owner(rs.metadata) for rs in replica_sets}
     found: dict[Owner, Pods] = {}
     for pod in pods:
-        if pod.metadata.deleting:
+        if pod.metadata.deleting or pod.ended:
             continue
         owner = above.get(pod.metadata.controller_uid) or _owner(pod.metadata)
         if owner is None:

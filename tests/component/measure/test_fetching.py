@@ -10,7 +10,7 @@ from aiohttp import web
 from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
 from controller.measure import prometheus
 from controller.measure import web as pages_of
-from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, Failed, Request
+from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, MAX_OF_NAMESPACE, Failed, Request
 from tests.component.luaworker.certificates import authority, write_pair
 from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
 
@@ -170,6 +170,43 @@ async def test_an_answer_that_is_no_token_is_reported() -> None:
                 )
 
 
+async def test_a_token_that_was_taken_back_is_asked_for_again() -> None:
+    tokens = [json_page(f'{{"access_token":"{word}","expires_in":3600}}') for word in ("a", "b")]
+
+    async def unauthorized(_request: web.Request) -> web.StreamResponse:
+        return web.Response(status=401)
+
+    async with served(tokens[0], unauthorized, tokens[1], vector("2")) as pages:
+        creds = {"tokenURL": f"{pages.address}/token"}
+        async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
+            query = PrometheusQuery(auth=SecretRef("creds"))
+            with pytest.raises(Failed, match="status 401"):
+                await prometheus.ask(client, "shop", query, "up", pages.address)
+            assert await prometheus.ask(client, "shop", query, "up", pages.address) == 2
+    assert pages.asked[-1][3]["Authorization"] == "Bearer b"
+
+
+@pytest.mark.parametrize("place", ["refused", "unreachable"])
+async def test_a_problem_of_the_server_of_tokens_names_that_server(place: str) -> None:
+    async with served(vector("1")) as pages, served(vector("1")) as other:
+        port = other.port if place == "refused" else 1
+        host = "localhost" if place == "refused" else "127.0.0.1"
+        creds = {"tokenURL": f"http://{host}:{port}/token"}
+        named = (pages.address, f"http://{host}:{port}")
+        words = "localhost resolves to this machine" if place == "refused" else "127.0.0.1:1: "
+        async with fetching(*named, secrets=Secrets(creds=creds)) as client:
+            with pytest.raises(Failed, match=words):
+                await prometheus.ask(
+                    client, "shop", PrometheusQuery(auth=SecretRef("creds")), "up", pages.address
+                )
+
+
+async def test_an_address_that_is_no_url_is_reported() -> None:
+    async with fetching("http://other") as client:
+        with pytest.raises(Failed, match="no URL"):
+            await client.fetch(Request("shop", "http://[::1"))
+
+
 async def test_a_secret_that_is_missing_or_wrong_is_reported() -> None:
     with pytest.raises(Failed, match="Secret shop/creds does not exist"):
         await asked(vector("1"), query=PrometheusQuery(auth=SecretRef("creds")))
@@ -256,9 +293,30 @@ async def test_no_more_than_so_many_requests_are_under_way() -> None:
         asyncio.TaskGroup() as all_,
     ):
         for number in range(2 * MAX_AT_ONCE):
-            request = Request("shop", f"{pages.address}/{number}", timeout_seconds=50)
+            request = Request(f"n{number}", f"{pages.address}/{number}", timeout_seconds=50)
             all_.create_task(client.fetch(request))
     assert (most, len(pages.asked)) == (MAX_AT_ONCE, 2 * MAX_AT_ONCE)
+
+
+async def test_a_namespace_whose_source_hangs_delays_no_other_one() -> None:
+    never = asyncio.Event()
+
+    async def answers(request: web.Request) -> web.StreamResponse:
+        if request.path.startswith("/slow"):
+            await never.wait()
+        return web.Response(text="ok")
+
+    async with served(answers) as pages, fetching(pages.address) as client:
+        slow = [
+            asyncio.create_task(client.fetch(Request("slow", f"{pages.address}/slow/{number}")))
+            for number in range(2 * MAX_AT_ONCE)
+        ]
+        await pages.reached.wait()
+        async with asyncio.timeout(5):
+            assert await client.fetch(Request("shop", f"{pages.address}/quick")) == b"ok"
+        assert sum(path.startswith("/slow") for _, path, _, _ in pages.asked) <= MAX_OF_NAMESPACE
+        never.set()
+        await asyncio.gather(*slow)
 
 
 async def test_without_an_address_nothing_is_asked() -> None:
@@ -298,7 +356,9 @@ async def test_a_page_is_read_at_a_path(path: str, value: float | None) -> None:
         assert await pages_of.ask(client, "shop", asked_page) == (value, 40)
 
 
-@pytest.mark.parametrize("body", ['{"a":true}', '{"a":"x"}', '{"a":[]}', "<html>"])
+@pytest.mark.parametrize(
+    "body", ['{"a":true}', '{"a":"x"}', '{"a":[]}', "<html>", f'{{"a":1{"0" * 400}}}']
+)
 async def test_a_page_without_a_number_is_an_error(body: str) -> None:
     async with served(json_page(body)) as pages, fetching(pages.address) as client:
         with pytest.raises(Failed, match=r"no (number|JSON)"):

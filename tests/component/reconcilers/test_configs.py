@@ -43,6 +43,7 @@ class Objects:
         self.kinds = frozenset(kinds)
         self.availability: Availability = Synced()
         self.holders: set[Key] = set()
+        self.copies: list[ConfigObject] = []
 
     def keep_watched(self, holder: Key) -> None:
         self.holders.add(holder)
@@ -55,7 +56,7 @@ class Objects:
         return ConfigObject(ObjectMeta(name=key.name), digest="d1")
 
     def made_for(self, rollout_uid: str) -> Iterable[tuple[ConfigKind, ConfigObject]]:
-        return ()
+        return ((MAP, copy) for copy in self.copies)
 
 
 def rollout(name: str = "web", *, asks: bool = True, reads: str = "") -> Rollout:
@@ -104,6 +105,18 @@ def test_the_configuration_that_pods_read_is_known_once_it_is_listed() -> None:
     assert config == ConfigUnwatched(reasons.CONFIG_UNREADABLE, "configmaps is forbidden")
     config_of(rollout(asks=False), WORKLOAD, objects)
     assert not objects.holders
+
+
+def test_copies_in_another_namespace_are_not_of_this_rollout() -> None:
+    """A copied namespace has them, with the UID of the first namespace's Rollout."""
+    objects = Objects()
+    objects.copies = [
+        ConfigObject(ObjectMeta(name="web-config-x", namespace=namespace))
+        for namespace in ("elsewhere", "shop")
+    ]
+    seen = config_of(rollout(), WORKLOAD, objects)
+    assert isinstance(seen, ConfigWatched)
+    assert len(seen.copies) == 1
 
 
 def woken_by(found: ConfigObject, *rollouts: Rollout) -> list[str]:

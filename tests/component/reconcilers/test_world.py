@@ -279,7 +279,13 @@ def test_the_config_maps_of_own_scripts_are_watched_while_they_are_used() -> Non
 
 @pytest.mark.parametrize(
     "body",
-    [b'{"spec":{"replicas":"three"}}', b'{"spec":null}', b'{"spec":{"template":{"metadata":[]}}}'],
+    [
+        b'{"spec":{"replicas":"three"}}',
+        b'{"spec":null}',
+        b'{"spec":{"template":{"metadata":[]}}}',
+        b'{"spec":{"updateStrategy":"RollingUpdate"}}',
+        b'{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1.5}}}}',
+    ],
 )
 def test_a_workload_of_which_the_fields_do_not_fit_is_reported(body: bytes) -> None:
     scene = Scene(of(*SET))

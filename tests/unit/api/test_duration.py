@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from controller.api.duration import parse_duration
+from controller.api.duration import LONGEST, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,7 @@ from controller.api.duration import parse_duration
         ("30s", timedelta(seconds=30)),
         ("1h30m", timedelta(minutes=90)),
         ("250ms", timedelta(milliseconds=250)),
+        ("999999999999999h", LONGEST),
         ("5", None),
         ("5 m", None),
         ("1d", None),

@@ -62,7 +62,8 @@ class Misfortunes(Passes):
         if workload is not None and workload.spec.template == template(version):
             return
         revision = self.world.cluster.revision_of(template(version))
-        alive = [pod for pod in self.world.cluster.pods if not pod.metadata.deleting]
+        pods = self.world.cluster.pods
+        alive = [pod for pod in pods if not pod.metadata.deleting and not pod.ended]
         there = sum(pod.revision.removeprefix("web-") == revision for pod in alive)
         self.watch.most_new = there + self.missing if self.is_admitted else 10**6
         self.watch.replaced = True
@@ -78,7 +79,8 @@ class Misfortunes(Passes):
         """Pods that are lost and replaced by new pods, whatever the step says."""
         if not self.there or not self.owner.lost_pods_return_new:
             return 0
-        alive = [pod for pod in self.owner.pods() if not pod.metadata.deleting]
+        pods = self.owner.pods()
+        alive = [pod for pod in pods if not pod.metadata.deleting and not pod.ended]
         return max(0, self.owner.size - len(alive))
 
     def lost_a_pod(self) -> None:

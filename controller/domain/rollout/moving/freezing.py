@@ -50,7 +50,7 @@ def _moves_freely(context: ReleaseContext) -> bool:
     found, kind = context.workload.object, context.workload.kind
     if not isinstance(found, PodSet):
         return False
-    strategy = msgspec.json.decode(found.spec.update_strategy, type=JsonObject)
+    strategy = msgspec.json.decode(found.spec.update_strategy, type=JsonObject | None) or {}
     by_hand = strategy.get("type") == "OnDelete"
     waits = found.spec.min_ready_seconds == names.FREEZE_MIN_READY_SECONDS
     return not by_hand and not waits and partition_of(kind, strategy) == 0

@@ -15,6 +15,7 @@ from controller.api.workloads import Pod
 from controller.domain.decision import WriteTemplate
 from controller.domain.observation import RevisionSeen
 from controller.domain.pods.daemonset import most_unavailable
+from controller.domain.pods.doubling import beyond
 from controller.domain.pods.partition import moving_no_pod
 from controller.domain.rollout.moving.from_zero import largest_visited_batch
 from controller.domain.rollout.moving.sets import (
@@ -112,13 +113,7 @@ def _surplus(context: ReleaseContext, status: RolloutStatus, new: RevisionSeen |
         return []
     wanted = 0 if moonshift_status(status).goal else largest_visited_batch(context, status)
     found = [pod for pod in alive_pods(context) if pod.revision == new.name]
-    return sorted(found, key=_kept_first)[wanted:][::-1]
-
-
-def _kept_first(pod: Pod) -> tuple[bool, str, str]:
-    """Sort key: ready pods first, then the oldest."""
-    made = pod.metadata.creation_timestamp
-    return pod.ready_since is None, made.isoformat() if made else "", pod.metadata.name
+    return beyond(wanted, found)[::-1]
 
 
 def _replace_surplus(

@@ -43,6 +43,7 @@ def test_batches_are_cumulative_and_round_up(replicas: int, index: int, expected
         pytest.param(5, 5, "30%", 3, id="a percentage of the updated pods, rounded up"),
         pytest.param(2, 2, "100%", 1, id="one must be ready whatever is tolerated"),
         pytest.param(0, 0, None, 0, id="nothing wanted, nothing needed"),
+        pytest.param(5, 5, -3, 5, id="a negative one tolerates none"),
     ],
 )
 def test_the_failure_threshold_tolerates_unready_pods(

@@ -38,6 +38,7 @@ def waiting(reason: str, message: str = "", **fields: object) -> ContainerStatus
 
 
 CRASHED = ContainerState(terminated=Terminated("Error", "", 1))
+ENDED = ContainerState(terminated=Terminated("Completed", "", 0))
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,16 @@ CRASHED = ContainerState(terminated=Terminated("Error", "", 1))
             waiting("CrashLoopBackOff", "back-off 5m0s", last_state=CRASHED, restart_count=3),
             "CrashLoopBackOff",
             "container app ends with exit code 1 (Error)",
+        ),
+        (
+            waiting("CrashLoopBackOff", "back-off 5m0s", last_state=ENDED, restart_count=3),
+            "CrashLoopBackOff",
+            "container app ends with exit code 0 (Completed)",
+        ),
+        (
+            ContainerStatus(name="app", last_state=ENDED, restart_count=3),
+            "CrashLoopBackOff",
+            "container app ends with exit code 0 (Completed)",
         ),
         (
             ContainerStatus(name="app", last_state=CRASHED, restart_count=3),

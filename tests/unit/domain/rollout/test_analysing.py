@@ -113,6 +113,17 @@ def test_a_gate_without_data_is_reported_after_ten_minutes_until_there_is_some()
     assert stalled(world).status == "False"
 
 
+def test_a_metric_of_a_template_without_data_is_reported_too() -> None:
+    template = AnalysisTemplate(
+        metadata=ObjectMeta(name="errors", namespace=NAMESPACE),
+        spec=AnalysisTemplateSpec(metrics=(ERRORS,)),
+    )
+    world = released(Analysis(templates=(TemplateRef("errors"),)))
+    world.cluster.analysis_templates.put(template)
+    wait(world, 700)
+    assert stalled(world).reason == reasons.ANALYSIS_WITHOUT_DATA
+
+
 def test_a_gate_that_gets_data_or_has_a_deadline_is_not_reported_as_one_without_data() -> None:
     slow = released(gated(structs.replace(ERRORS, count=100)), errors=(0.001,))
     wait(slow, 700)
@@ -122,6 +133,13 @@ def test_a_gate_that_gets_data_or_has_a_deadline_is_not_reported_as_one_without_
     assert stalled(ending).status == "False"
     wait(ending, 600)
     assert stalled(ending).reason == reasons.ANALYSIS_INCONCLUSIVE
+
+
+def test_a_metric_is_not_measured_more_often_than_once_in_a_second() -> None:
+    world = released(gated(structs.replace(ERRORS, interval="0s")))
+    before = run_of(world).metrics[0].taken
+    wait(world, 10)
+    assert 9 <= run_of(world).metrics[0].taken - before <= 11
 
 
 def test_the_ten_minutes_without_data_begin_after_the_initial_delay_of_the_metric() -> None:

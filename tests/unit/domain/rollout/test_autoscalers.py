@@ -13,7 +13,7 @@ from controller.api.rollout import (
 )
 from controller.domain import reasons
 from controller.domain.availability import Forbidden
-from controller.domain.decision import Decision, Refusal
+from controller.domain.decision import Decision, Refusal, RemoveFinalizer
 from controller.domain.pods.hpa import owners_behavior
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
@@ -222,3 +222,12 @@ def test_a_rollout_does_not_go_while_autoscalers_it_holds_cannot_be_read() -> No
     decision = blind(world, deleting=True)
     assert stalled_condition(decision) == ("True", "Forbidden")
     assert decision.actions == ()
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_rollout_without_a_release_goes_while_autoscalers_cannot_be_read(gone: bool) -> None:
+    world = blue_green()
+    if gone:
+        world.cluster.deployments.remove(KEY)
+        world.rest()
+    assert RemoveFinalizer() in blind(world, deleting=True).actions

@@ -7,6 +7,7 @@ Claimed invariant: no object of the former Rollout stays, and no pod is created 
 import pytest
 from msgspec import structs
 
+from controller.api.meta import ObjectMeta
 from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import RolloutStatus, StepState
 from tests.unit.builders import KEY, make_deployment, sizes_of, status_of, weight_of
@@ -95,3 +96,41 @@ def test_an_object_of_another_rollout_that_exists_is_left_alone() -> None:
         if found.metadata.name != "web"
     }
     assert makers == {found.metadata.uid}
+
+
+def test_an_extra_deployment_of_another_namespace_belongs_to_no_release_here() -> None:
+    """A copied namespace, or somebody who writes the label: nothing there is counted, deleted or waited for."""
+    world = started("canary", watched=False)
+    extra = next(found for found in world.cluster.deployments if found.metadata.name != KEY.name)
+    away = structs.replace(
+        extra.metadata, namespace="elsewhere", uid="", resource_version="", finalizers=("theirs",)
+    )
+    world.cluster.deployments.put(structs.replace(extra, metadata=away))
+    world.cluster.deployments.delete(extra.metadata.key)
+    world.rest()
+    assert sizes_of(world)["+v2"] == 2, "it was made again here"
+    while status_of(world).current_step_state == StepState.STEP_PAUSED:
+        approve(world)
+    assert status_of(world).phase == "Healthy"
+    left = world.cluster.deployments[away.key]
+    assert not left.metadata.deleting
+
+
+def elsewhere(meta: ObjectMeta) -> ObjectMeta:
+    return structs.replace(meta, namespace="elsewhere", uid="", finalizers=())
+
+
+def test_an_object_that_names_an_owner_in_another_namespace_belongs_to_nobody_there() -> None:
+    """Anybody may write an ownerReference; Kubernetes ignores it, and its garbage collector deletes the object."""
+    world = started("partition", watched=False)
+    for replica_set in tuple(world.cluster.replica_sets):
+        meta = elsewhere(replica_set.metadata)
+        world.cluster.replica_sets.put(structs.replace(replica_set, metadata=meta))
+    for pod in tuple(world.cluster.pods):
+        world.cluster.pods.put(structs.replace(pod, metadata=elsewhere(pod.metadata)))
+    seen = world.observe(KEY)
+    assert seen is not None
+    assert seen.workload is not None
+    namespaces = {rs.metadata.namespace for rs, _ in seen.workload.replica_sets}
+    assert namespaces | {pod.metadata.namespace for pod in seen.workload.pods} == {KEY.namespace}
+    assert len(seen.workload.pods) == 10

@@ -28,6 +28,7 @@ from tests.unit.builders import (
     revision_of,
     sizes_of,
     status_of,
+    template,
     wait,
     weight_of,
     workload_of,
@@ -75,6 +76,20 @@ def test_a_workload_recreated_during_a_release_starts_from_nothing() -> None:
     release(world, "v3")
     world.rest()
     assert pin_of(world) == revision_of(world, "v2")
+
+
+@BOTH
+def test_an_id_that_no_pod_can_have_is_reported_before_the_first_pod(style: str) -> None:
+    """As an annotation the rollout-id may be any text, but pods get it as a label."""
+    world = make_world(make_rollout(style=style))
+    spec = structs.replace(workload_of(world).spec, template=template("v2"))
+    world.people.replace(KEY, spec, {names.ROLLOUT_ID: "build 5 / main"})
+    world.rest()
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert stalled.reason == reasons.UNSUPPORTED_WORKLOAD
+    assert "'build 5 / main' cannot be a label" in stalled.message
+    assert sizes_of(world) == {"v1": 10}
 
 
 def test_a_rollout_before_its_workload_waits_for_it() -> None:

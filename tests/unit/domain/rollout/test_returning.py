@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
+from controller.api.analysis import Analysis, Bounds, Metric, OnFailure, PrometheusQuery
 from controller.api.rollout import (
     BlueGreenStrategy,
     CanaryStrategy,
@@ -345,3 +346,32 @@ def test_pods_carry_the_owners_own_rollout_id() -> None:
     world.rest()
     assert inner_of(world).observed_rollout_id == "mine"
     assert batches_of(world) == ["1"] * 5
+
+
+@EVERY
+def test_a_gate_that_fails_on_the_way_back_holds_and_gives_the_stable_version_not_up(
+    which: str,
+) -> None:
+    metric = Metric(
+        name="errors",
+        prometheus=PrometheusQuery(query="x"),
+        success=Bounds(max=0.01),
+        interval="10s",
+    )
+    gate = Analysis(metrics=(metric,), on_failure=OnFailure.ROLLBACK)
+    first, second = make_steps("50%", "80%", traffic=False)
+    plan = make_strategy(steps=(structs.replace(first, analysis=gate), second), traffic=False)
+    pod_set = make_pod_set(which, replicas=10)
+    world = make_set_world(which, pod_set, strategy=plan, annotations=ASKED)
+    world.passes.measures.series["errors"] = (0.001,)
+    release_set(world)
+    wait(world, 40)
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    world.passes.measures.series["errors"] = (0.5,)
+    release_set(world, "v1")
+    wait(world, 60)
+    assert ours_of(world).failed_template == ""
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    assert reason_of(world, "Stalled") == reasons.ANALYSIS_FAILED
+    approve(world)
+    assert inner_of(world).current_step_index == 2

@@ -205,6 +205,20 @@ def _raw(tree: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(tree))
 
 
+@pytest.mark.parametrize("which", ["StatefulSet", "Advanced StatefulSet", "Advanced DaemonSet"])
+def test_an_owner_who_chooses_on_delete_during_a_release_gets_it_at_its_end(which: str) -> None:
+    """Under OnDelete nothing follows a partition; the API server of a StatefulSet refuses both together."""
+    world = started(which)
+    world.people.edit_set(KEY, update_strategy=msgspec.Raw(b'{"type":"OnDelete"}'))
+    assert strategy_of(world)["type"] == "RollingUpdate"
+    world.rest()
+    approve(world)
+    assert versions_of(world) == {"v1": 3, "v2": 2}
+    approve(world)
+    assert over(world)
+    assert strategy_of(world)["type"] == "OnDelete"
+
+
 @WITH_REPLICAS
 def test_scaling_up_during_a_release_makes_no_new_pod_beyond_the_step(which: str) -> None:
     world = started(which)
