@@ -11,9 +11,6 @@ from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import TRAFFIC_ROUTING, V1ALPHA1, V1BETA1
 from controller.api.regex import only_pcre
 
-MAX_FINALIZER_NAME = 63
-"""Kubernetes' limit for the part of a finalizer after the slash."""
-
 
 def advice(obj: JsonObject) -> tuple[str, ...]:
     """Warnings about a Rollout (raw JSON, either version)."""
@@ -26,20 +23,8 @@ def advice(obj: JsonObject) -> tuple[str, ...]:
         path = f"spec.strategy.{name}"
         if plan:
             found += _traffic_without_leader(obj, plan, path)
-            found += _too_long_to_share(obj, plan)
             found += _dialects(plan, path)
     return tuple(found)
-
-
-def _too_long_to_share(obj: JsonObject, plan: JsonObject) -> Iterator[str]:
-    """A member of a TrafficRouting has a finalizer on it that ends with its name."""
-    shared = plan.get("trafficRoutingRef") or text(obj, "metadata", "annotations", TRAFFIC_ROUTING)
-    name = text(obj, "metadata", "name")
-    if shared and len(name) > MAX_FINALIZER_NAME:
-        yield (
-            f"metadata.name: {len(name)} characters, and {MAX_FINALIZER_NAME} are the most for a Rollout that shares a "
-            "TrafficRouting: its releases will not begin; give it a shorter name"
-        )
 
 
 def steps_of(plan: JsonObject) -> Iterator[tuple[int, JsonObject]]:

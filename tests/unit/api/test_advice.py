@@ -180,15 +180,3 @@ def test_a_step_without_traffic_counts_before_the_first_that_has_some_and_not_af
 def test_old_pods_that_all_stay_are_not_warned_of() -> None:
     step: JsonObject = {"replicas": "80%", "traffic": "20%"}
     assert loads(step, enableExtraWorkloadForCanary=True) == []
-
-
-@pytest.mark.parametrize(
-    ("length", "ref", "warned"), [(64, "shared", True), (63, "shared", False), (64, None, False)]
-)
-def test_a_name_too_long_for_a_finalizer_is_reported_where_routes_are_shared(
-    length: int, ref: str | None, warned: bool
-) -> None:
-    plan = canary({"replicas": 1}, **({"trafficRoutingRef": ref} if ref else {}))
-    named = changed(beta(plan), ("metadata", "name"), "r" * length)
-    found = [item for item in warnings(named) if item.startswith("metadata.name: ")]
-    assert bool(found) == warned
