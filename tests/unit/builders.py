@@ -45,6 +45,7 @@ from tests.unit.worlds import World
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAMESPACE = "shop"
 KEY = Key(NAMESPACE, "web")
+BLUE_GREEN = "blueGreen"
 GRACE = 3
 VIRTUAL_SERVICE = NetworkRef("networking.istio.io/v1", "VirtualService", "web")
 
@@ -104,6 +105,7 @@ def make_strategy(
     patch: PatchMetadata | None = None,
 ) -> CanaryStrategy:
     """A canary strategy of either style."""
+    assert style in ("partition", "canary"), style
     return CanaryStrategy(
         steps=make_steps("20%", "50%") if steps is None else steps,
         traffic_routings=(make_routing(grace=grace),) if traffic else (),
@@ -126,14 +128,20 @@ def make_rollout(
     traffic: bool = True,
     style: str = "partition",
 ) -> Rollout:
-    """A Rollout of the Deployment `web`."""
-    canary = strategy or make_strategy(steps=steps, traffic=traffic, style=style)
+    """A Rollout of the Deployment `web`, in style `partition`, `canary` or `blueGreen`."""
+    canary = strategy or make_strategy(
+        steps=steps, traffic=traffic, style="partition" if style == BLUE_GREEN else style
+    )
+    wanted = Strategy(paused=paused, canary=canary)
+    if style == BLUE_GREEN:
+        plan = BlueGreenStrategy(steps=canary.steps, traffic_routings=canary.traffic_routings)
+        wanted = Strategy(paused=paused, blue_green=plan)
     return Rollout(
         metadata=ObjectMeta(name=KEY.name, namespace=KEY.namespace, annotations=annotations or {}),
         spec=RolloutSpec(
             workload_ref=ref or WorkloadRef("apps/v1", "Deployment", "web"),
             disabled=disabled,
-            strategy=Strategy(paused=paused, canary=canary),
+            strategy=wanted,
         ),
         status=status or RolloutStatus(),
     )

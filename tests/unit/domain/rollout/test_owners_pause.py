@@ -95,15 +95,26 @@ def test_a_resume_that_no_webhook_saw_counts() -> None:
     assert not workload_of(world).spec.paused
 
 
-@MOVED
-def test_a_rollback_outranks_a_pause(style: str) -> None:
-    world = paused_at_step_one(style)
+def test_a_rollback_outranks_a_pause() -> None:
+    world = paused_at_step_one("partition")
     release(world, "v1")
     world.rest()
     assert weight_of(world) is None
     assert sizes_of(world) == {"v1": 10}
     assert status_of(world).phase == Phase.HEALTHY
     assert workload_of(world).spec.paused
+
+
+def test_a_rollback_of_blue_green_returns_the_traffic_and_the_pods_wait_for_the_resume() -> None:
+    world = paused_at_step_one("blueGreen")
+    release(world, "v1")
+    world.rest()
+    assert weight_of(world) is None
+    assert sizes_of(world)["v1"] >= 10
+    assert reason_of(world, "Stalled") == reasons.PAUSED_BY_OWNER
+    resume(world)
+    assert sizes_of(world) == {"v1": 10}
+    assert status_of(world).phase == Phase.HEALTHY
 
 
 def test_pods_that_a_pause_keeps_in_a_rollback_are_reported() -> None:

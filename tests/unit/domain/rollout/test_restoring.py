@@ -58,16 +58,13 @@ def chained(
 ) -> World:
     """A world whose Rollout leads objects of these kinds, each at its depth."""
     references = tuple(NetworkRef(ISTIO, kind, "web") for kind, _ in kinds)
-    strategy = structs.replace(
-        make_strategy(steps=steps, style=style),
-        traffic_routings=(make_routing("web", *references),),
-    )
-    rollout = make_rollout(strategy=strategy)
+    routings = (make_routing("web", *references),)
     if style == "blue-green":
-        plan = BlueGreenStrategy(
-            steps=(make_step("100%", "50%"),), traffic_routings=strategy.traffic_routings
-        )
-        rollout = with_spec(rollout, strategy=Strategy(blue_green=plan))
+        plan = BlueGreenStrategy(steps=(make_step("100%", "50%"),), traffic_routings=routings)
+        rollout = with_spec(make_rollout(), strategy=Strategy(blue_green=plan))
+    else:
+        strategy = make_strategy(steps=steps, style=style)
+        rollout = make_rollout(strategy=structs.replace(strategy, traffic_routings=routings))
     world = make_world(rollout)
     for kind, depth in kinds:
         world.put_route(NAMESPACE, kind, "web", depth=depth)
