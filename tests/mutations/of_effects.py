@@ -150,7 +150,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "a namesake that is being deleted counts as made",
             "            if companion is not None and companion.leaving:\n",
             "            if companion is None and not manifest:\n",
-            "component/effects/gateways/test_companions.py::test_a_namesake_on_its_way_out_is_waited_for",
+            "component/effects/gateways/test_companions.py::test_a_namesake_on_its_way_out_is_waited_for_with_a_reason",
         ),
         (
             "a companion object that somebody changed stays changed",

@@ -38,6 +38,14 @@ def test_the_list_names_the_test_that_notices_each_mutation(mutation: Mutation) 
     assert mutation.name in NOTICED_BY or all("::" in test for test in mutation.tests)
 
 
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_the_tests_that_a_mutation_names_exist(mutation: Mutation) -> None:
+    for named in mutation.tests:
+        file, _, test = named.partition("::")
+        source = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        assert f"def {test.partition('[')[0]}" in source, named
+
+
 def run(*arguments: str) -> list[dict[str, str]]:
     """The result of each mutation."""
     done = subprocess.run(
