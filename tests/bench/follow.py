@@ -90,6 +90,8 @@ PATIENCE_SECONDS = 10.0
 RETRY_SECONDS = 0.1
 NOT_READY = (404, 429)
 """A kind that was installed a moment ago is refused for a while: its storage is being initialized."""
+GONE = 410
+"""The storage of a kind whose definition was changed knows no version from before."""
 
 _LINE = msgspec.json.Decoder(_Line)
 _VIEW = msgspec.json.Decoder(View)
@@ -174,11 +176,22 @@ class Follower:
             except aiohttp.ClientError:
                 continue
             except (RequestRefused, msgspec.MsgspecError) as failure:
-                if isinstance(failure, RequestRefused) and failure.status in NOT_READY:
+                status = failure.status if isinstance(failure, RequestRefused) else 0
+                if status in NOT_READY:
                     await asyncio.sleep(RETRY_SECONDS)
-                    continue
-                self._fail(NotReady(f"the watch of {self._path} ended: {failure}"))
-                return
+                elif status == GONE:
+                    await self._list_again()
+                else:
+                    self._fail(NotReady(f"the watch of {self._path} ended: {failure}"))
+                    return
+
+    async def _list_again(self) -> None:
+        before = self._views
+        await self._list()
+        for key in before.keys() - self._views.keys():
+            self._tell(key)
+        for view in tuple(self._views.values()):
+            self._take(view, gone=False)
 
     async def _watch(self) -> None:
         parameters = {
@@ -204,8 +217,11 @@ class Follower:
             self._views[view.key] = view
             for listener in self._listeners:
                 listener(view)
-        for predicate, future in self._waiting.get(view.key, ()):
-            if not future.done() and predicate(self.get(view.key)):
+        self._tell(view.key)
+
+    def _tell(self, key: Key) -> None:
+        for predicate, future in self._waiting.get(key, ()):
+            if not future.done() and predicate(self.get(key)):
                 future.set_result(None)
 
     def _fail(self, error: NotReady) -> None:

@@ -13,6 +13,10 @@ from tests.component.cli.commands.test_undo import with_workload
 from tests.component.cli.double import ROLLOUTS, Cluster, cluster, make_rollout
 from tests.component.kube.faulty_server import Reply, event, write_kubeconfig
 
+AS_FROM_A_SHELL = ("/usr/bin/env", "--default-signal=INT")
+"""Ctrl-C is ignored in programs that a script started in the background, and so in the programs that these start."""
+SECONDS = 60
+
 
 @contextlib.asynccontextmanager
 async def started(
@@ -26,12 +30,13 @@ async def started(
     """The program as a process of its own, with this file as its standard output, or with a terminal as all three."""
     kubeconfig = await asyncio.to_thread(write_kubeconfig, api.directory, api.server, {})
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "controller.cli.main", *arguments,
+        *AS_FROM_A_SHELL, sys.executable, "-m", "controller.cli.main", *arguments,
         env={**os.environ, "KUBECONFIG": kubeconfig, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "TERM": kind},
         stdin=typed, stdout=out, stderr=asyncio.subprocess.PIPE if typed is None else typed,
     )  # fmt: skip
     try:
-        yield process
+        async with asyncio.timeout(SECONDS):
+            yield process
     finally:
         if process.returncode is None:
             process.kill()
@@ -105,9 +110,8 @@ async def test_a_watch_on_a_terminal_that_only_prints_prints_its_lines(tmp_path:
         arguments = ("get", "web", "-w")
         async with started(api, terminal, *arguments, typed=terminal, kind="dumb") as process:
             shown = b""
-            async with asyncio.timeout(15):
-                while b"waits for an approval" not in shown:
-                    shown += await asyncio.to_thread(os.read, screen, 4096)
+            while b"waits for an approval" not in shown:
+                shown += await asyncio.to_thread(os.read, screen, 4096)
             process.send_signal(signal.SIGINT)
             assert await process.wait() == ExitCode.INTERRUPTED
     assert b"\x1b" not in shown

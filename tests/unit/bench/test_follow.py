@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.bench.follow import Follower, Key, View
 
 PATH = "/apis/rollouts.kruise.io/v1beta1/rollouts"
 INITIALIZING = {"code": 429, "message": "storage is (re)initializing"}
+FORBIDDEN = {"code": 403, "message": "no right to watch"}
 GONE = {"code": 410, "message": "too old resource version"}
 WEB = Key("shop", "web")
 
@@ -20,11 +22,14 @@ WEB = Key("shop", "web")
 class Answers(ApiClient):
     """An API server that answers each watch of one kind with the next of these lines, and then no more."""
 
-    def __init__(self, *watches: Mapping[str, object] | int) -> None:
+    def __init__(
+        self, *watches: Mapping[str, object] | int, later: Sequence[Mapping[str, object]] = ()
+    ) -> None:
         self._watches = iter(watches)
+        self._lists = iter(((), later))
 
     async def text(self, path: str) -> str:
-        return json.dumps({"metadata": {"resourceVersion": "1"}, "items": []})
+        return json.dumps({"metadata": {"resourceVersion": "1"}, "items": next(self._lists)})
 
     @asynccontextmanager
     async def stream(
@@ -46,7 +51,7 @@ def healthy(view: View | None) -> bool:
     return view is not None and view.status.phase == "Healthy"
 
 
-WEB_IS_HEALTHY = {
+WEB_IS_HEALTHY: dict[str, Any] = {
     "type": "ADDED",
     "object": {
         "metadata": {"namespace": "shop", "name": "web", "resourceVersion": "2"},
@@ -64,10 +69,17 @@ async def test_a_watch_begins_again_while_the_storage_of_its_kind_is_initialized
         assert healthy(follower.get(WEB))
 
 
-async def test_nobody_waits_for_a_watch_that_has_ended_for_good() -> None:
+async def test_objects_are_listed_again_if_their_storage_knows_no_former_version() -> None:
     error = {"type": "ERROR", "object": GONE}
+    answers = Answers(error, later=[WEB_IS_HEALTHY["object"]])
+    async with Follower.start(answers, PATH) as follower:
+        await follower.until(WEB, healthy)
+
+
+async def test_nobody_waits_for_a_watch_that_has_ended_for_good() -> None:
+    error = {"type": "ERROR", "object": FORBIDDEN}
     async with Follower.start(Answers(error), PATH) as follower:
-        with pytest.raises(NotReady, match="too old resource version"):
+        with pytest.raises(NotReady, match="no right to watch"):
             await follower.until(WEB, healthy)
-        with pytest.raises(NotReady, match="too old resource version"):
+        with pytest.raises(NotReady, match="no right to watch"):
             await follower.until(WEB, healthy)
