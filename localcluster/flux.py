@@ -1,7 +1,7 @@
 """Flux's kustomize-controller, with a server of artifacts in place of Flux's source-controller and of Git.
 
-Why it exists: what a GitOps tool does with a release is only known when the tool itself has done it. Invariant: the
-manifests of a commit reach the cluster through Flux alone. It must not know the product.
+Why it exists: only a real GitOps tool shows how it treats a release. Invariant: the manifests of a commit reach the
+cluster through Flux alone. It must not know the product.
 """
 
 import asyncio

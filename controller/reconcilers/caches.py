@@ -193,7 +193,7 @@ class Caches:
         """The pods of these owners: those that count, and those that have ended."""
         found = [pod for owner in owners for pod in owned_by(self.pods, owner)]
         ended = tuple(pod for pod in found if pod.ended)
-        return tuple(pod for pod in found if pod not in ended) if ended else tuple(found), ended
+        return tuple(pod for pod in found if not pod.ended) if ended else tuple(found), ended
 
 
 def owned_by(store: Store[V], owner: ObjectMeta) -> list[V]:

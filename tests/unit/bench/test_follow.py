@@ -74,6 +74,7 @@ async def test_objects_are_listed_again_if_their_storage_knows_no_former_version
     answers = Answers(error, later=[WEB_IS_HEALTHY["object"]])
     async with Follower.start(answers, PATH) as follower:
         await follower.until(WEB, healthy)
+        assert healthy(follower.get(WEB))
 
 
 async def test_nobody_waits_for_a_watch_that_has_ended_for_good() -> None:

@@ -72,7 +72,7 @@ def test_a_write_that_puts_nothing_back_keeps_the_last_corrections() -> None:
 
 
 def test_a_changed_companion_object_counts_from_its_own_change() -> None:
-    """Its gateway object was last changed by its owner long before, which is no sign of a fight."""
+    """The owner changed the gateway object a year ago; only the change of the companion object counts."""
     name, yesterday = "Ingress/web-canary", NOW - timedelta(days=1)
     record = replace(
         RECORD,
