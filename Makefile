@@ -12,7 +12,7 @@ ifdef KUBERNETES
 export MOONSHIFT_KUBERNETES := $(KUBERNETES)
 endif
 
-.PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-full bench-lua generate docs stats picture plots format cluster clean help
+.PHONY: test-part originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-full bench-lua generate docs stats picture plots format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show all targets
@@ -61,6 +61,10 @@ test-full: $(READY) ## Run the long ones, too (kills at every write, every kind 
 	@folder=$$(mktemp -d) && \
 	MOONSHIFT_PROFILE=thorough $(BIN)/python -m tests.second_try -m "full or not full" --basetemp=$$folder/run $(SIDE_BY_SIDE) $(PYTEST_ARGS) && \
 	$(if $(PYTEST_ARGS),true,$(BIN)/python -m tests.rights $$folder) && rm -rf $$folder
+
+test-part: $(READY) ## Run the part of the long tests whose turn it is, as CI does (PART=N: another; python -m tests.long_parts --list)
+	@$(BIN)/python -m localcluster build --for-tests
+	@$(BIN)/python -m tests.long_parts $(if $(PART),--part $(PART)) -- $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)
