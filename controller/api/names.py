@@ -65,6 +65,11 @@ ADMISSION_PAUSE = "moonshift.dev/latch"
 SIDE_BY_SIDE = "moonshift.dev/allow-side-by-side"
 """Annotation on a workload of strategy Recreate: `true` lets two versions run at once."""
 
+KEPT_FOR = "moonshift.dev/kept-for"
+"""Label on a ControllerRevision of ours, which keeps what a release needs to go back: UID of the workload."""
+KEPT_INFIX = "-kept-"
+"""Between a workload's name and a hash: the name of such a ControllerRevision."""
+
 CANARY_DEPLOYMENT = f"{GROUP}/canary-deployment"
 """Label on the extra Deployment of canary style: name of the stable one, shortened if a label is too short for it."""
 ROLLOUT_UID = "moonshift.dev/rollout-uid"

@@ -388,8 +388,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     stable_template: str = ""
     """Hash of the template that ran before."""
     kept_template: str = ""
-    """That template (JSON) of a Deployment, kept a second time while the release lasts: somebody may delete the only
-    ReplicaSet that has it. Text, as `owners_record`; empty if it is too large."""
+    """Older versions kept that template (JSON) here. Never used, because more people may write a status than a
+    workload; emptied by the first pass."""
     failed_template: str = ""
     """Hash of the template that was given up: it is held when it is applied again, until `moonshift retry`."""
     stable_revision: str = ""
@@ -431,9 +431,7 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     deleted).
     """
     owners_record: str = ""
-    """A copy of the workload's annotation with its owner's own values (JSON): somebody may replace the workload while
-    no webhook answers. Text, so that no server changes a byte of it.
-    """
+    """Older versions kept the workload's annotation with its owner's own values here; as `kept_template`."""
     went_on: bool = False
     """The workload lost its hold and went on to the new version by itself; it is held again, as it is."""
     template_exchange: str = ""

@@ -140,7 +140,8 @@ class Watched:
 
     def known(self) -> bool:
         """Every object that admission reads is in the caches."""
-        return self.sources.unavailable((resources.ROLLOUTS, resources.REPLICA_SETS)) is None
+        read = (resources.ROLLOUTS, resources.REPLICA_SETS, resources.CONTROLLER_REVISIONS)
+        return self.sources.unavailable(read) is None
 
     def named(self) -> NamedCaches:
         """The caches in which admission looks up the objects that a Rollout names."""

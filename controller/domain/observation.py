@@ -10,7 +10,7 @@ import msgspec
 from controller.api.autoscaling import Autoscaler
 from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
-from controller.api.podsets import PodSet
+from controller.api.podsets import KeptFacts, PodSet
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind
@@ -101,6 +101,21 @@ class RevisionSeen(Value, frozen=True):
     """Name of the object itself."""
 
 
+class KeptSeen(Value, frozen=True):
+    """A ControllerRevision of ours, owned by the Rollout: what it keeps, and the hash of the template in it."""
+
+    name: str
+    uid: str
+    number: int
+    template_hash: str
+    facts: KeptFacts
+
+    @property
+    def has_template(self) -> bool:
+        """It keeps the stable template, and no other one."""
+        return bool(self.facts.stable_template) and self.template_hash == self.facts.stable_template
+
+
 class WorkloadSeen(Value, frozen=True):
     """A workload with all that belongs to it.
 
@@ -151,6 +166,8 @@ class Observation(Value, frozen=True):
     """None while it does not exist."""
     workload_problem: WorkloadUnreadable | None = None
     """Why it is not known whether the workload exists: nothing may be concluded from its absence."""
+    kept: tuple[KeptSeen, ...] = ()
+    """What the release keeps where only the controller writes; the newest last."""
     autoscalers: tuple[Autoscaler, ...] | Unavailable = ()
     """The autoscalers of the workload, or why they are not known; read in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()

@@ -67,6 +67,8 @@ RELEASE_ABANDONED = "ReleaseAbandoned"
 RELEASE_RESTARTED = "ReleaseRestarted"
 """Another revision came during a release, which starts again with it."""
 
+STATUS_CORRECTED = "StatusCorrected"
+"""The status contradicted what the release keeps, or had a copy that nothing else has: it says again what is so."""
 STATUS_REFUSED = "StatusRefused"
 """The API server refuses the object's status, so the status shows an earlier state, and the release waits."""
 

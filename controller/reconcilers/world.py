@@ -55,7 +55,7 @@ from controller.kube.resources import (
     Resource,
 )
 from controller.reconcilers.autoscalers import autoscalers_of
-from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Caches, owned_by
+from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Caches, kept_of, owned_by
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
@@ -188,6 +188,7 @@ class World:
             plan_hash=self._plans.hash(rollout),
             workload=present,
             workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
+            kept=kept_of(self._caches, rollout.metadata),
             autoscalers=autoscalers,
             canaries=self._canaries(rollout.metadata),
             unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
@@ -473,7 +474,7 @@ def _sources_of(rollout: Rollout, *, deployment: bool) -> tuple[Resource, ...]:
     plan = rollout.spec.strategy.plan
     found: tuple[Resource, ...] = (CONTROLLER_REVISIONS, PODS)
     if deployment:
-        found = (DEPLOYMENTS, REPLICA_SETS, PODS)
+        found = (DEPLOYMENTS, REPLICA_SETS, CONTROLLER_REVISIONS, PODS)
     if plan is not None and plan.traffic_routings:
         found += (SERVICES, ENDPOINT_SLICES)
     return (*found, TRAFFIC_ROUTINGS) if shared_routing_of(rollout) else found

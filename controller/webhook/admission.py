@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
+from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.api.validation.rules import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
@@ -37,6 +38,7 @@ from controller.domain.admission.workload import (
     governing,
     keeps_label,
     loses_label,
+    lost_its_record,
     needs_replica_sets,
 )
 from controller.domain.decision import Reference
@@ -64,10 +66,14 @@ class RolloutReader(Protocol):
 
 
 class ReplicaSetReader(Protocol):
-    """The ReplicaSets of a Deployment; from a synced cache, else from the API server."""
+    """The ReplicaSets of a Deployment, and what releases keep; from a synced cache, else from the API server."""
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         """The objects whose controller has this UID, of any size."""
+        ...
+
+    async def kept_owners(self, rollout: ObjectMeta, workload_uid: str) -> str:
+        """The owner's own values of a workload as its release keeps them; empty if it keeps none."""
         ...
 
 
@@ -244,9 +250,12 @@ class Admission:
         if rollout is not None and needs_replica_sets(old, new):
             uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
             replica_sets += await self._replica_sets.of(uid, request.namespace)
+        kept = await self._kept_owners(old, rollout)
         return await self._offload.run(
             request.objects,
-            lambda: _answer_about(old, new, admit_deployment(old, new, rollout, replica_sets)),
+            lambda: _answer_about(
+                old, new, admit_deployment(old, new, rollout, replica_sets, kept)
+            ),
         )
 
     async def pod_set(self, request: AdmissionRequest) -> Answer:
@@ -261,9 +270,17 @@ class Admission:
         if kind is None or kind is WorkloadKind.DEPLOYMENT:
             return ALLOWED
         rollout = await self._governing(old, new, request.namespace)
+        kept = await self._kept_owners(old, rollout)
         return await self._offload.run(
-            request.objects, lambda: _answer_about(old, new, admit_set(old, new, rollout, kind))
+            request.objects,
+            lambda: _answer_about(old, new, admit_set(old, new, rollout, kind, kept)),
         )
+
+    async def _kept_owners(self, old: JsonObject, rollout: Rollout | None) -> str:
+        """The owner's own values, where the workload has lost its record of them."""
+        if rollout is None or not lost_its_record(old):
+            return ""
+        return await self._replica_sets.kept_owners(rollout.metadata, text(old, "metadata", "uid"))
 
     async def _governing(self, old: JsonObject, new: JsonObject, namespace: str) -> Rollout | None:
         """The Rollout of a workload that is labelled, or was until this request."""

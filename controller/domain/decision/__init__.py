@@ -56,7 +56,13 @@ from controller.domain.decision.takeover import (
     TakeOverRoute,
     TakeOverWorkload,
 )
-from controller.domain.decision.templates import RevertTemplate, StampTemplate, WriteTemplate
+from controller.domain.decision.templates import (
+    DropKept,
+    KeepRelease,
+    RevertTemplate,
+    StampTemplate,
+    WriteTemplate,
+)
 from controller.domain.decision.traffic_routings import SetFinalizers
 from controller.domain.decision.value import Value
 from controller.domain.decision.workloads import (
@@ -85,6 +91,8 @@ Action = (
     | RevertTemplate
     | WriteTemplate
     | StampTemplate
+    | KeepRelease
+    | DropKept
     | EnsureCanaryDeployment
     | ScaleCanaryDeployment
     | DeleteCanaryDeployment

@@ -25,7 +25,7 @@ from controller.domain.rollout.release_context import (
     known_template,
     moonshift_status,
 )
-from controller.domain.rollout.reverting import held_as_failed, template_to_keep
+from controller.domain.rollout.reverting import held_as_failed
 from controller.domain.rollout.shared_routing import is_not_admitted, join
 from controller.domain.rollout.showing import revision_shown
 from controller.domain.rollout.status import (
@@ -60,12 +60,10 @@ def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str
         stable_revision=stable[0],
         stable_template=stable[1],
         stable_words=before,
-        kept_template=template_to_keep(context, status, stable[0]),
         failed_template=moonshift_status(status).failed_template,
         config=moonshift_status(status).config,
         visits=opened((), 1, context.now),
         started_at=context.now,
-        owners_record=recorded_values(context),
         route_plan=routing.observed_plan(context) or "",
         empty_sides=moonshift_status(status).empty_sides,
     )
@@ -92,11 +90,6 @@ def _first_step(
         current_step_state=StepState.BEFORE_STEP_UPGRADE,
         last_update_time=context.now,
     )
-
-
-def recorded_values(context: ReleaseContext) -> str:
-    """The owner's own values as the workload records them; empty if they cannot be read."""
-    return context.meta.annotations[names.ORIGINAL_STRATEGY] if context.owners is not None else ""
 
 
 def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) -> Transition:

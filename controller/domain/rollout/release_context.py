@@ -28,7 +28,7 @@ from controller.api.rollout import (
 from controller.api.workload_kinds import KindName, WorkloadKind, is_selected, workload_kind
 from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
-from controller.domain.observation import Observation, WorkloadSeen
+from controller.domain.observation import KeptSeen, Observation, WorkloadSeen
 from controller.domain.pods.deployment import admission_paused
 from controller.domain.pods.left_behind import values_left_behind
 from controller.domain.pods.marks import OwnersRecord, owners_record
@@ -230,9 +230,18 @@ class ReleaseContext(Value, frozen=True):
         """The owner's own values of a workload with our freeze and without a record, as far as other sources have
         them.
         """
-        ours = moonshift_status(self.seen.rollout.status)
-        known = ours.owners_record if ours.workload_uid == self.meta.uid else ""
-        return values_left_behind(self.workload, known)
+        return values_left_behind(self.workload, self.kept_owners)
+
+    @property
+    def kept(self) -> KeptSeen | None:
+        """What the release of this workload keeps where only the controller writes."""
+        found = [kept for kept in self.seen.kept if kept.facts.workload_uid == self.meta.uid]
+        return found[-1] if found else None
+
+    @property
+    def kept_owners(self) -> str:
+        """The owner's own values (JSON) as the release keeps them; empty if it keeps none."""
+        return self.kept.facts.owners if self.kept is not None else ""
 
     @property
     def values_to_restore(self) -> OwnersRecord | None:
