@@ -18,7 +18,9 @@ import msgspec
 from yarl import URL
 
 from controller.api.analysis import Header, SecretKey, SecretRef
-from controller.domain.gates.secret_places import secrets_of, with_values
+from controller.domain.gates.in_query import in_query
+from controller.domain.gates.origins import Unplaced
+from controller.domain.gates.secret_places import pieces_with_values, secrets_of, with_values
 from controller.measure.egress import AllowList, CheckedResolver, Refused
 
 MAX_BYTES = 1024 * 1024
@@ -163,7 +165,7 @@ class Fetching:
         return msgspec.structs.replace(
             request,
             url=with_values(request.url, in_url),
-            form=tuple((name, with_values(text, values)) for name, text in request.form),
+            form=tuple((name, _in_form(name, text, values)) for name, text in request.form),
             headers=tuple(
                 Header(header.name, with_values(header.value, values)) for header in request.headers
             ),
@@ -222,6 +224,16 @@ class Fetching:
         ends = now + max(0.0, granted.expires_in - 30)
         self._tokens = {**valid, asked: (granted.access_token, ends)}
         return granted.access_token
+
+
+def _in_form(name: str, text: str, values: Mapping[SecretKey, str]) -> str:
+    """A field of a form with the values of Secrets; PromQL is the only language among them. Raises `Failed`."""
+    if name != "query":
+        return with_values(text, values)
+    made = in_query(pieces_with_values(text, values))
+    if isinstance(made, Unplaced):
+        raise Failed(f"the value of {{{{ {made.name} }}}} may not stand in the query: {made.why}")
+    return made
 
 
 def _token_request(request: Request, secret: Mapping[str, str]) -> Request:

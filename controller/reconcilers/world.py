@@ -15,6 +15,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID as ROLLOUT_UID_LABEL
 from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
+from controller.api.quantity import parse_count
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
@@ -490,4 +491,4 @@ def _unsupported(named: Kind) -> WorkloadUnreadable:
 
 def _revision_number(replica_set: ReplicaSet) -> tuple[int, str]:
     text = replica_set.metadata.annotations.get(REVISION, "")
-    return (int(text) if text.isdecimal() else 0, replica_set.metadata.name)
+    return (parse_count(text) or 0, replica_set.metadata.name)

@@ -30,6 +30,7 @@ from controller.api.names import (
     STABLE_REVISION,
     WORKLOAD_TYPE,
 )
+from controller.api.quantity import parse_count
 from controller.api.rollout import Phase, Rollout
 from controller.api.workload_kinds import KindName
 from controller.api.workloads import ReplicaSet, safe_hash, template_hash
@@ -234,7 +235,7 @@ def _age(replica_set: ReplicaSet) -> tuple[int, str, str]:
     revision = replica_set.metadata.annotations.get("deployment.kubernetes.io/revision", "")
     created = replica_set.metadata.creation_timestamp
     return (
-        int(revision) if revision.isdecimal() else 0,
+        parse_count(revision) or 0,
         created.isoformat() if created else "",
         replica_set.metadata.name,
     )

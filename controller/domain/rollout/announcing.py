@@ -10,6 +10,7 @@ must never keep an object from being restored for long: an object that cannot be
 
 from datetime import datetime, timedelta
 
+from controller.api.duration import later
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
 from controller.domain.observation import RoutePresent, RouteState
@@ -77,7 +78,7 @@ def named_before_share(context: ReleaseContext, status: RolloutStatus) -> Stop |
         ready = max((ours.announced_at, *ours.endpoints_ready_since.values()))
         return _repeated(context, status, plan, until=ready + max(context.grace, NAMED_FOR))
     begun = max(filter(None, (ours.announced_at, _followed_since(status, plan))))
-    due = begun + context.grace
+    due = later(begun, context.grace)
     return Stop(status, wake_at=due) if due > context.now else None
 
 
@@ -99,7 +100,7 @@ def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if not begun:
         # A crash took the status that was to record the write.
         return Stop(kept, wake_at=context.now + context.grace)
-    due = max(begun) + context.grace
+    due = later(max(begun), context.grace)
     return Stop(status, wake_at=due) if due > context.now else None
 
 

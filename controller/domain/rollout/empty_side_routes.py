@@ -12,6 +12,7 @@ from datetime import datetime
 
 from msgspec import structs
 
+from controller.api.duration import later
 from controller.api.rollout import EmptySide, RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import (
@@ -136,8 +137,8 @@ def _earliest(
     times = [other] if other is not None else []
     for entry in entries.values():
         since = entry.ready_again if entry.led_away else entry.since
-        if since is not None and since + context.grace > context.now:
-            times.append(since + context.grace)
+        if since is not None and later(since, context.grace) > context.now:
+            times.append(later(since, context.grace))
     return min(times, default=None)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from controller.api import names
+from controller.api.duration import of_seconds
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.podsets import PodSet
@@ -149,7 +150,7 @@ class ReleaseContext(Value, frozen=True):
     def grace(self) -> timedelta:
         """The longest grace period of all traffic routings."""
         routings = self.strategy.traffic_routings
-        return timedelta(seconds=max((r.grace_period_seconds for r in routings), default=0))
+        return of_seconds(max((r.grace_period_seconds for r in routings), default=0))
 
     # --- the workload ---------------------------------------------------------------------------
 

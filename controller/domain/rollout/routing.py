@@ -9,6 +9,7 @@ instant counts as now, so a crash makes waits longer, never shorter.
 from datetime import datetime
 from typing import assert_never
 
+from controller.api.duration import later
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain import reasons
 from controller.domain.availability import or_correct
@@ -113,9 +114,9 @@ def _unannounced(status: RolloutStatus) -> RolloutStatus:
 def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime | None:
     """When the pods behind the previous route may be removed; None when that is now."""
     routed_at = moonshift_status(status).routed_at
-    if routed_at is None or routed_at + context.grace <= context.now:
+    if routed_at is None or later(routed_at, context.grace) <= context.now:
         return None
-    return routed_at + context.grace
+    return later(routed_at, context.grace)
 
 
 def unreadable_routes(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:

@@ -8,6 +8,7 @@ accept, waits before its first move.
 from datetime import timedelta
 
 from controller.api import names
+from controller.api.duration import later
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.api.trafficrouting import Member, TrafficRouting
 from controller.api.workloads import Pod, label_value
@@ -86,7 +87,7 @@ def _waits_for_route(context: ReleaseContext, status: RolloutStatus) -> Stop:
         return Stop(status, problem=trouble)
     routing = context.seen.traffic_routing
     assert routing is not None, "a Rollout without its TrafficRouting waits in `join`"
-    due = max(ready) + 2 * grace_of(routing) + ROUTES_OPEN_WITHIN
+    due = later(max(ready), 2 * grace_of(routing) + ROUTES_OPEN_WITHIN)
     if due > context.now:
         return Stop(status, wake_at=due)
     named = f"TrafficRouting {context.namespace}/{shared_routing_of(context.seen.rollout)}"
@@ -121,7 +122,7 @@ def leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         return None
     if member.routed:
         return Stop(status, problem=_trouble(context))
-    due = (member.since or context.now) + grace_of(routing)
+    due = later(member.since or context.now, grace_of(routing))
     return Stop(status, wake_at=due) if due > context.now else None
 
 

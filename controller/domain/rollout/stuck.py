@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import structs
 
+from controller.api.duration import later
 from controller.api.rollout import RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, StatusCondition
@@ -31,7 +32,7 @@ def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
     since = trouble.since if trouble is not None else _missing_since(context)
     if trouble is None and since is None:
         return stop
-    due = max(began, since or began) + TROUBLE_TOLERATED_FOR
+    due = later(max(began, since or began), TROUBLE_TOLERATED_FOR)
     if due > context.now:
         return structs.replace(stop, wake_at=min(stop.wake_at or due, due))
     if trouble is None:

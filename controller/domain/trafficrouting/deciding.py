@@ -8,6 +8,7 @@ from datetime import datetime
 
 from msgspec import structs
 
+from controller.api.duration import later
 from controller.api.trafficrouting import (
     PROGRESSING_FINALIZER_PREFIX,
     TRAFFIC_ROUTING_FINALIZER,
@@ -93,7 +94,7 @@ def _goes_at(
     if not seen.routing.metadata.deleting:
         return None
     left = (member.since or now for member in status.members)
-    return max((since + grace_of(seen.routing) for since in left), default=now)
+    return max((later(since, grace_of(seen.routing)) for since in left), default=now)
 
 
 def _finalizer_actions(seen: TrafficRoutingSeen, *, goes: bool) -> tuple[Action, ...]:

@@ -5,6 +5,7 @@ Invariant: objects that a closed route pointed at are restored a grace period af
 
 from datetime import datetime
 
+from controller.api.duration import later
 from controller.api.trafficrouting import (
     Teardown,
 )
@@ -64,7 +65,7 @@ def move_routes(
         return Move()
     since = known.since if known is not None and known.depth == depth else None
     descent = Teardown(depth, since or now)
-    due = (since or now) + grace_of(seen.routing)
+    due = later(since or now, grace_of(seen.routing))
     if due > now:
         return Move(descent=descent, unfinished=True, wake_at=due)
     return Move((_restored(plan, closed, depth),), descent)

@@ -234,6 +234,20 @@ async def test_a_value_of_a_secret_is_in_the_sent_request() -> None:
     assert path == "/of/e u/1"
 
 
+async def test_a_value_of_a_secret_is_escaped_in_a_query() -> None:
+    hostile = {"tenant": 'x"}) * 0 or vector(0) #'}
+    async with (
+        served(vector("1")) as pages,
+        fetching(pages.address, secrets=Secrets(creds=hostile)) as client,
+    ):
+        query = f'sum(up{{a="{PLACE}"}})'
+        await prometheus.ask(client, "shop", PrometheusQuery(), query, pages.address)
+        ((_, _, form, _),) = pages.asked
+        with pytest.raises(Failed, match=r"secret creds/tenant .* may not stand in the query"):
+            await prometheus.ask(client, "shop", PrometheusQuery(), f"up * {PLACE}", pages.address)
+    assert form["query"] == r'sum(up{a="x\"}) * 0 or vector(0) #"})'
+
+
 async def test_a_secret_cannot_choose_the_asked_address() -> None:
     async with fetching("http://*.test", secrets=CREDS) as client:
         with pytest.raises(Failed, match="may not say which address is asked") as failed:
@@ -255,8 +269,9 @@ async def test_words_of_a_prometheus_about_a_secret_are_not_shown() -> None:
         served(repeated) as pages,
         fetching(pages.address, secrets=CREDS) as client,
     ):
+        query = f'up{{a="{PLACE}"'
         with pytest.raises(Failed, match="answered with status 400") as failed:
-            await prometheus.ask(client, "shop", PrometheusQuery(), f"({PLACE}", pages.address)
+            await prometheus.ask(client, "shop", PrometheusQuery(), query, pages.address)
     assert "e u" not in str(failed.value)
 
 
