@@ -47,6 +47,11 @@ def filled(metric: Metric, words: Mapping[str, str]) -> Metric | UnknownWord:
         return UnknownWord(
             f"metric {metric.name}: a Job gets no value of a Secret by an argument: name the Secret in its env"
         )
+    if (asked := made.prometheus) is not None and secrets_of((asked.query, asked.samples)):
+        return UnknownWord(
+            f"metric {metric.name}: a query gets no value of a Secret, because its result is in the status: use the "
+            "argument in a header or in the address"
+        )
     return made
 
 
