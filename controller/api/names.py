@@ -28,8 +28,10 @@ ROLLBACK_IN_BATCH = f"{GROUP}/rollback-in-batch"
 """Annotation on a Rollout: `true` rolls back batch by batch."""
 
 TRACK_CONFIG = "moonshift.dev/track-config"
-"""Annotation on a Rollout: `true` releases changes of the ConfigMaps and Secrets its pods refer to; on one of these:
-`false` leaves it out."""
+"""Annotation on a Rollout: `true` releases changes of the ConfigMaps and Secrets its pods refer to; on a
+ConfigMap `false` leaves it out, on a Secret `true` takes it in."""
+SEND_TO = "moonshift.dev/send-to"
+"""Annotation on a Secret: gates may use it, and send its values to these hosts (`host[:port]`, separated by commas)."""
 KEPT_CONFIG_OF = "moonshift.dev/kept-config-of"
 """Annotation on a copy of a stable ConfigMap or Secret: `Kind/name` of the copied object."""
 

@@ -1,8 +1,8 @@
 """One HTTP request of a gate: bounded in time and size, to an allowed address, without following redirects.
 
-Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query. A
-gate must not become a way to read pages that its author cannot reach. A request that could not connect is tried once
-more.
+Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query;
+not even those where they repeat a Secret. A gate must not become a way to read pages that its author cannot reach. A
+value of a Secret is sent only to a host that the Secret names. A request that could not connect is tried once more.
 """
 
 import asyncio
@@ -18,9 +18,13 @@ import msgspec
 from yarl import URL
 
 from controller.api.analysis import Header, SecretKey, SecretRef
-from controller.domain.gates.in_query import in_query
-from controller.domain.gates.origins import Unplaced
-from controller.domain.gates.secret_places import pieces_with_values, secrets_of, with_values
+from controller.domain.gates.secret_places import secrets_of, with_values
+from controller.domain.gates.sending import GateSecret
+from controller.measure.confidential import (
+    confidential_of,
+    repeated_in_answer,
+    repeated_in_refusal,
+)
 from controller.measure.egress import AllowList, CheckedResolver, Refused
 
 MAX_BYTES = 1024 * 1024
@@ -29,9 +33,12 @@ MAX_AT_ONCE = 16
 MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _HIDDEN = "\0"
+SECRET_IN_ADDRESS = "a Secret may not say which address is asked"
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
 Form = tuple[tuple[str, str], ...]
+Used = Mapping[str, GateSecret]
+"""The Secrets of one request, by name."""
 
 
 class Failed(Exception):
@@ -58,8 +65,8 @@ def texts_of(request: Request) -> tuple[str, ...]:
 class Secrets(Protocol):
     """Reads Secrets of a Rollout's namespace."""
 
-    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values as text. Raises `Failed` if it cannot be read."""
+    async def read(self, namespace: str, name: str) -> GateSecret:
+        """The Secret, with its values as text. Raises `Failed` if it cannot be read."""
         ...
 
 
@@ -104,18 +111,34 @@ class Fetching:
                 ) from error
 
     async def _fetch(self, request: Request) -> bytes:
-        request = await self._with_secrets(request)
+        place = self._checked(_without_values(request))
+        used = await self._secrets_of(request)
+        for one in used.values():
+            _sent_to(one, place)
+        filled_in = _values_in_texts(request, used)
+        request = _with_values(request, filled_in)
         url = self._checked(request)
-        secret = await self._secret(request)
+        if url.origin() != place.origin():
+            raise Failed(SECRET_IN_ADDRESS)
+        auth = used.get(request.auth.name) if request.auth is not None else None
+        secret = auth.values if auth is not None else {}
         headers = {header.name: header.value for header in request.headers}
-        headers |= await self._authorization(request, secret)
+        authorization = await self._authorization(request, auth) if auth is not None else {}
+        confidential = confidential_of(
+            secret, filled_in.values(), authorization.get("Authorization", "")
+        )
         try:
-            return await self._sent_twice(url, request.form, headers, secret)
+            body = await self._sent_twice(url, request.form, headers | authorization, secret)
         except Status as refused:
             if refused.status == UNAUTHORIZED:
                 # The token may have been taken back before its end.
                 self._tokens.pop(_token_request(request, secret), None)
+            if repeated_in_refusal(refused.body, confidential):
+                raise Status(refused.status, b"", str(refused)) from None
             raise
+        if repeated_in_answer(body, confidential):
+            raise Failed(f"{url.origin()} repeats a value of a Secret in its answer")
+        return body
 
     async def _sent_twice(
         self, url: URL, form: Form, headers: dict[str, str], secret: Mapping[str, str]
@@ -152,30 +175,12 @@ class Fetching:
         except (ValueError, aiohttp.InvalidURL) as error:
             raise Failed(f"{url.origin()} cannot be asked: {type(error).__name__}") from error
 
-    async def _with_secrets(self, request: Request) -> Request:
-        """The request with the values of Secrets in their places."""
-        wanted = secrets_of(texts_of(request))
-        if not wanted:
-            return request
-        scheme, _, rest = with_values(request.url, dict.fromkeys(wanted, _HIDDEN)).partition("://")
-        if _HIDDEN in scheme + re.split(r"[/?#\\]", rest)[0]:
-            raise Failed("a Secret may not say which address is asked")
-        values = {one: await self._value(request.namespace, one) for one in wanted}
-        in_url = {one: quote(value, safe="") for one, value in values.items()}
-        return msgspec.structs.replace(
-            request,
-            url=with_values(request.url, in_url),
-            form=tuple((name, _in_form(name, text, values)) for name, text in request.form),
-            headers=tuple(
-                Header(header.name, with_values(header.value, values)) for header in request.headers
-            ),
-        )
-
-    async def _value(self, namespace: str, wanted: SecretKey) -> str:
-        found = await self._secrets.read(namespace, wanted.name)
-        if wanted.key not in found:
-            raise Failed(f"Secret {namespace}/{wanted.name} has no {wanted.key}")
-        return found[wanted.key].strip()
+    async def _secrets_of(self, request: Request) -> Used:
+        """Every Secret that the request names, each read once."""
+        names = dict.fromkeys(one.name for one in secrets_of(texts_of(request)))
+        if request.auth is not None and request.auth.name:
+            names[request.auth.name] = None
+        return {name: await self._secrets.read(request.namespace, name) for name in names}
 
     def _checked(self, request: Request) -> URL:
         try:
@@ -192,29 +197,27 @@ class Fetching:
             raise Failed(str(refused)) from refused
         return url
 
-    async def _secret(self, request: Request) -> Mapping[str, str]:
-        if request.auth is None or not request.auth.name:
-            return {}
-        return await self._secrets.read(request.namespace, request.auth.name)
-
-    async def _authorization(self, request: Request, secret: Mapping[str, str]) -> dict[str, str]:
+    async def _authorization(self, request: Request, auth: GateSecret) -> dict[str, str]:
+        secret = auth.values
         if token := secret.get("token"):
             return {"Authorization": f"Bearer {token.strip()}"}
         if secret.get("username"):
             basic = aiohttp.encode_basic_auth(secret["username"], secret.get("password", ""))
             return {"Authorization": basic}
         if secret.get("tokenURL"):
-            return {"Authorization": f"Bearer {await self._access_token(request, secret)}"}
+            return {"Authorization": f"Bearer {await self._access_token(request, auth)}"}
         return {}
 
-    async def _access_token(self, request: Request, secret: Mapping[str, str]) -> str:
+    async def _access_token(self, request: Request, auth: GateSecret) -> str:
         """An access token by OAuth2 client credentials, used until shortly before it expires."""
+        secret = auth.values
         asked = _token_request(request, secret)
         now = asyncio.get_running_loop().time()
         known = self._tokens.get(asked)
         if known is not None and known[1] > now:
             return known[0]
         url = self._checked(asked)
+        _sent_to(auth, url)
         body = await self._sent_twice(url, asked.form, {}, secret)
         try:
             granted = msgspec.json.decode(body, type=_Token)
@@ -226,14 +229,45 @@ class Fetching:
         return granted.access_token
 
 
-def _in_form(name: str, text: str, values: Mapping[SecretKey, str]) -> str:
-    """A field of a form with the values of Secrets; PromQL is the only language among them. Raises `Failed`."""
-    if name != "query":
-        return with_values(text, values)
-    made = in_query(pieces_with_values(text, values))
-    if isinstance(made, Unplaced):
-        raise Failed(f"the value of {{{{ {made.name} }}}} may not stand in the query: {made.why}")
-    return made
+def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:
+    """The value of each place in the request's texts. Raises `Failed` if a Secret has no such value."""
+    found = {}
+    for one in secrets_of(texts_of(request)):
+        secret = used[one.name]
+        if one.key not in secret.values:
+            raise Failed(f"Secret {request.namespace}/{one.name} has no {one.key}")
+        found[one] = secret.values[one.key].strip()
+    return found
+
+
+def _without_values(request: Request) -> Request:
+    """The request with a neutral text in the places of its address. Raises `Failed` for a place in the host."""
+    wanted = secrets_of((request.url,))
+    scheme, _, rest = with_values(request.url, dict.fromkeys(wanted, _HIDDEN)).partition("://")
+    if _HIDDEN in scheme + re.split(r"[/?#\\]", rest)[0]:
+        raise Failed(SECRET_IN_ADDRESS)
+    neutral = with_values(request.url, dict.fromkeys(wanted, "value"))
+    return msgspec.structs.replace(request, url=neutral)
+
+
+def _with_values(request: Request, values: Mapping[SecretKey, str]) -> Request:
+    """The request with the values of Secrets in their places."""
+    in_url = {one: quote(value, safe="") for one, value in values.items()}
+    return msgspec.structs.replace(
+        request,
+        url=with_values(request.url, in_url),
+        form=tuple((name, with_values(text, values)) for name, text in request.form),
+        headers=tuple(
+            Header(header.name, with_values(header.value, values)) for header in request.headers
+        ),
+    )
+
+
+def _sent_to(secret: GateSecret, url: URL) -> None:
+    """Raise `Failed` unless the Secret names the host of `url`."""
+    refusal = secret.refusal(url.host or "", url.port)
+    if refusal:
+        raise Failed(refusal)
 
 
 def _token_request(request: Request, secret: Mapping[str, str]) -> Request:

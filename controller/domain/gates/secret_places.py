@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping
 
 from controller.api.analysis import SecretKey
-from controller.domain.gates.origins import Origin, Piece, Placed, Word
 
 _PLACE = re.compile(r"\{\{ secret ([a-z0-9.-]+)/([A-Za-z0-9._-]+) \}\}")
 
@@ -27,15 +26,3 @@ def secrets_of(texts: Iterable[str]) -> tuple[SecretKey, ...]:
 def with_values(text: str, values: Mapping[SecretKey, str]) -> str:
     """The text as it is sent."""
     return _PLACE.sub(lambda place: values[SecretKey(place[1], place[2])], text)
-
-
-def pieces_with_values(text: str, values: Mapping[SecretKey, str]) -> tuple[Piece, ...]:
-    """The text with its values apart, for a place where they have to be escaped."""
-    pieces: list[Piece] = []
-    end = 0
-    for place in _PLACE.finditer(text):
-        value = values[SecretKey(place[1], place[2])]
-        name = f"secret {place[1]}/{place[2]}"
-        pieces += [text[end : place.start()], Placed(name, Word(value, Origin.OTHERS))]
-        end = place.end()
-    return (*pieces, text[end:])

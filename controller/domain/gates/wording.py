@@ -57,6 +57,11 @@ def filled(metric: Metric, words: Mapping[str, Word]) -> Metric | UnknownWord:
         return UnknownWord(
             f"metric {metric.name}: the value of {{{{ {first.name} }}}} may not stand there: {first.why}"
         )
+    if (asked := made.prometheus) is not None and secrets_of((asked.query, asked.samples)):
+        return UnknownWord(
+            f"metric {metric.name}: a query gets no value of a Secret, because its result is in the status: use the "
+            "argument in a header or in the address"
+        )
     if made.job is None:
         return made
     return _with_environment(structs.replace(made, job=None), made.job, words)
