@@ -105,6 +105,11 @@ function json.encode(value) end
 ---@return string? problem
 function json.decode(text) end
 
+---A deep copy. It is written like the value: an empty list stays a list, nulls in lists stay.
+---@param value any
+---@return any
+function json.copy(value) end
+
 ---Makes an empty table be written as [].
 ---@param t? table
 ---@return table
