@@ -63,6 +63,7 @@
 ---@field requestHeaderModifier? moonshift.HeaderModifier
 ---@field announce? boolean true if the object must name the canary Service without a share (--@announce)
 ---@field patchPodMetadata moonshift.PodMetadata labels and annotations that new pods get in addition to the template's
+---@field stablePodLabels? table<string, string> labels of the stable pods; nil if they are not known
 ---@field object moonshift.Object the name and kind of this object
 ---@field params table<string, any> parameters of the reference
 ---@field siblings moonshift.Sibling[] kinds that the header asks for with --@siblings
