@@ -51,7 +51,7 @@ def without_nulls(value: object) -> object:
 def _despite_nulls(
     decode: Callable[[str | bytes | msgspec.Raw], T], text: str | bytes | msgspec.Raw
 ) -> T:
-    """What is decoded; read again without its nulls only if one of them is in the way, which is rare."""
+    """The decoded value. The text is read again without its nulls only if one of them is in the way, which is rare."""
     try:
         return decode(text)
     except msgspec.ValidationError as problem:
