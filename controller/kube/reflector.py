@@ -22,6 +22,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from controller.api.decoding import shallow_reader_of
 from controller.api.meta import Key
 from controller.domain.availability import (
     Availability,
@@ -137,7 +138,7 @@ class Reflector(Generic[V]):
         self.undecodable: dict[Key, str] = {}
         self._client = client
         self._selection = (namespace, label_selector, field_selector)
-        self._read_view = msgspec.json.Decoder(view_type).decode
+        self._read_view = shallow_reader_of(view_type)
         self._transform = transform
         self._on_undecodable = on_undecodable
         self._notify = notify

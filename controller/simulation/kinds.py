@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from controller.api.config import ConfigKind, ConfigObject, slimmed
+from controller.api.decoding import reader_of
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
 from controller.domain.availability import Availability, Synced, Unavailable
@@ -24,7 +25,7 @@ class _Head(msgspec.Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-_head = msgspec.json.Decoder(_Head).decode
+_head = reader_of(_Head)
 
 
 def _raw_object(raw: bytes) -> RawObject:
@@ -132,7 +133,7 @@ class TrackedConfigs:
                 yield kind, found
 
 
-_config = msgspec.json.Decoder(ConfigObject).decode
+_config = reader_of(ConfigObject)
 
 
 def _slim(raw: bytes) -> ConfigObject:

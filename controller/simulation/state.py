@@ -13,6 +13,7 @@ import msgspec
 from controller.api.analysis import AnalysisTemplate
 from controller.api.autoscaling import Autoscaler
 from controller.api.config import ConfigKind, ConfigObject
+from controller.api.decoding import reader_of
 from controller.api.history import RolloutHistory
 from controller.api.meta import ObjectMeta
 from controller.api.networking import EndpointSlice, Service
@@ -143,7 +144,7 @@ class ClusterState(Environment):
         transform: Callable[[V], V] | None = None,
     ) -> Objects[V]:
         """Objects of one kind, read from a store that is kept in step."""
-        decode = msgspec.json.Decoder(view).decode
+        decode = reader_of(view)
         read = decode if transform is None else lambda raw: transform(decode(raw))
         self.projections.follow((resource.group, resource.plural), store, read)
         return Objects(self.server, store, lambda _: resource)
@@ -151,7 +152,7 @@ class ClusterState(Environment):
     def keep_pod_sets(self, api_version: str, kind: str) -> None:
         """Sets of pods of this kind are seen, too."""
         resource = resource_of_kind(api_version, kind)
-        decode = msgspec.json.Decoder(PodSet).decode
+        decode = reader_of(PodSet)
         self.projections.follow((resource.group, resource.plural), self._pod_sets, decode)
 
     @property

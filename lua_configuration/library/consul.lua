@@ -1,19 +1,33 @@
 -- Services of Consul, as ServiceRouter and ServiceSplitter name them.
---@use tables, steps, backends
+--@use tables, steps, backends, subsets
 
 local consul = {}
 
 ---The backends in destinations and splits. An entry without a name means the Service after which the object is named. If
----both versions share one Service, a subset of a ServiceResolver is the new version (`params.subset`, else "canary").
+---both versions share one Service, a subset of a ServiceResolver is the new version (`params.subset`, else "canary"). Of
+---several other subsets, those with pods of the release are in `params.stableSubset`: a resolver's filters are not known here.
 ---@param step moonshift.Step
+---@param entries table[] all destinations or splits of the object
 ---@return moonshift.Backends
-function consul.destinations(step)
+function consul.destinations(step, entries)
     local own_name, subset = (step.obj.object or {}).name, step.params.subset or "canary"
     local one_service = step.stable == step.canary
+    local function names_stable(entry)
+        local named = (entry.service or own_name) == step.stable and steps.here(step, entry.namespace)
+        return named and not (one_service and entry.serviceSubset == subset)
+    end
+    local names, whole = {}, false
+    for _, entry in ipairs(entries) do
+        if names_stable(entry) and (entry.serviceSubset or "") ~= "" then
+            tables.add(names, entry.serviceSubset)
+        else
+            whole = whole or names_stable(entry)
+        end
+    end
+    local ours = subsets.of_release(step, names, whole, function() return nil end)
     return backends.of(step, {
         is_stable = function(entry)
-            local named = (entry.service or own_name) == step.stable and steps.here(step, entry.namespace)
-            return named and not (one_service and entry.serviceSubset == subset)
+            return names_stable(entry) and ((entry.serviceSubset or "") == "" or ours[entry.serviceSubset])
         end,
         canary = function(entry)
             local result = tables.copy(entry)

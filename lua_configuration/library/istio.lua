@@ -1,5 +1,5 @@
 -- Matches of Istio's HTTP routes: maps of conditions by the name of a header or a parameter.
---@use tables, conditions
+--@use tables, conditions, subsets
 
 local istio = {}
 
@@ -109,6 +109,45 @@ function istio.combined(source, wanted)
         end
     end
     return result
+end
+
+-- The labels of a subset in the DestinationRules of the release.
+local function labels_of(step, subset)
+    for _, rule in ipairs(step.obj.siblings or {}) do
+        local spec = rule.kind == "DestinationRule" and rule.spec or {}
+        for _, known in ipairs(istio.suffix_of(spec.host, step.stable, step.namespace) and spec.subsets or {}) do
+            if known.name == subset then
+                return known.labels or {}
+            end
+        end
+    end
+end
+
+---The subsets of the stable Service in the routes that have pods of the release, by name.
+---@param step moonshift.Step
+---@param canary? string the subset of the new version, where both versions share one Service
+---@return table<string, boolean>
+function istio.subsets_of_release(step, canary)
+    local names, whole = {}, false
+    local function take(destination)
+        local subset = destination.subset
+        if istio.suffix_of(destination.host, step.stable, step.namespace) == nil or (canary and subset == canary) then
+            return
+        elseif subset then
+            tables.add(names, subset)
+        else
+            whole = true
+        end
+    end
+    for _, protocol in ipairs({"http", "tls", "tcp"}) do
+        for _, rule in ipairs(step.spec[protocol] or {}) do
+            for _, entry in ipairs(rule.route or {}) do
+                take(entry.destination or {})
+            end
+        end
+    end
+    return subsets.of_release(step, names, whole, function(name) return labels_of(step, name) end,
+        "name the DestinationRule of this Service in the release as well")
 end
 
 return istio

@@ -7,7 +7,7 @@
 -- Invariant: everything used here is a local captured when the state was built; a script that replaces `string.find`
 -- changes nothing here. Failures are raised as tables {message=}.
 --
--- Returns: decode(text, max_depth, without_control), shape, wide, canonical(number).
+-- Returns: decode(text, max_depth, without_control), shape, wide, canonical(number), empty_lists.
 
 local byte, char, find, format, sub = string.byte, string.char, string.find, string.format, string.sub
 local concat = table.concat
@@ -20,6 +20,9 @@ local shape = setmetatable({}, {__mode = 'k'})
 -- An integer beyond 2^53 that a script copies elsewhere: its digits, or false if two texts have the same double.
 local wide = {}
 local WIDE = 9007199254740992
+-- Keys whose empty values were all [] (true), or not all (false). A script that copies tables by itself makes empty tables of
+-- which nothing is known; such a table gets the form that its key has elsewhere.
+local empty_lists = {}
 
 -- The text of a number whose spelling is not known: whole numbers in digits, others as short as possible without loss.
 local function canonical(number)
@@ -173,12 +176,15 @@ local function note_nulls(array, size, nulls, n)
   record.size, record.nulls, record.elements, record.count = size, nulls, elements, n
 end
 
-local function decode_array(position, depth)
+local function decode_array(position, depth, key)
   local array, n, seen, nulls = {}, 0, 0, nil
   shape[array] = ARRAY
   local b
   position, b = skip(position)
-  if b == 93 then return array, position + 1 end
+  if b == 93 then
+    if key and empty_lists[key] == nil then empty_lists[key] = true end
+    return array, position + 1
+  end
   while true do
     local value, literal
     value, position, literal = decode_value(position, depth)
@@ -207,12 +213,15 @@ local function note_null_key(object, key)
   record.null_keys[key] = true
 end
 
-local function decode_object(position, depth)
+local function decode_object(position, depth, named)
   local object = {}
   shape[object] = OBJECT
   local b
   position, b = skip(position)
-  if b == 125 then return object, position + 1 end
+  if b == 125 then
+    if named then empty_lists[named] = false end
+    return object, position + 1
+  end
   while true do
     if b ~= 34 then where('expected a key', position) end
     local key, value, literal
@@ -224,7 +233,7 @@ local function decode_object(position, depth)
     if b == 34 then
       value, position = decode_string(position + 1)
     else
-      value, position, literal = decode_value(position, depth)
+      value, position, literal = decode_value(position, depth, key)
     end
     object[key] = value
     if value == nil then
@@ -240,14 +249,14 @@ local function decode_object(position, depth)
   end
 end
 
--- A null is nil. `position` is at the first byte of the value.
-function decode_value(position, depth)
+-- A null is nil. `position` is at the first byte of the value, `key` is its key if it is a member of an object.
+function decode_value(position, depth, key)
   local b = byte(text, position)
   if b == 34 then return decode_string(position + 1) end
   if b == 123 or b == 91 then
     if depth >= max_depth then where('nested deeper than ' .. max_depth, position) end
-    if b == 123 then return decode_object(position + 1, depth + 1) end
-    return decode_array(position + 1, depth + 1)
+    if b == 123 then return decode_object(position + 1, depth + 1, key) end
+    return decode_array(position + 1, depth + 1, key)
   end
   if b == 116 and sub(text, position, position + 3) == 'true' then return true, position + 4 end
   if b == 102 and sub(text, position, position + 4) == 'false' then return false, position + 5 end
@@ -268,4 +277,4 @@ local function decode(source, depth, without_control)
   return value
 end
 
-return decode, shape, wide, canonical
+return decode, shape, wide, canonical, empty_lists

@@ -6,9 +6,10 @@
 -- Invariant: only captured locals are used, metatables are never called, nothing is written beyond the limits in `options`.
 -- Failures are raised as tables {message=, path=}.
 --
--- Arguments: shape, wide, canonical, checked (false in tests of the next layer). Returns: encode(value, options), mark(table, kind), null.
+-- Arguments: shape, wide, canonical, empty_lists, checked (false in tests of the next layer). Returns: encode(value, options), mark(table, kind), null,
+-- copy(value, depth).
 
-local shape, wide, canonical, checked = ...
+local shape, wide, canonical, empty_lists, checked = ...
 
 local char, find, format, gsub, sub = string.char, string.find, string.format, string.gsub, string.sub
 local concat, sort = table.concat, table.sort
@@ -17,6 +18,7 @@ local floor, huge = math.floor, math.huge
 
 local ARRAY, OBJECT = 'array', 'object'
 local WIDE = 9007199254740992
+local COPIED = 100  -- the greatest depth of a copy; no deeper value can be written
 local null = newproxy()
 
 local ESCAPED = {['"'] = '\\"', ['\\'] = '\\\\', ['\b'] = '\\b', ['\f'] = '\\f', ['\n'] = '\\n', ['\r'] = '\\r', ['\t'] = '\\t'}
@@ -230,7 +232,8 @@ local function put_table(value, depth)
   local keys, count = layout(value, depth)
   open[value] = true
   if count == 0 and not (record and (record.null_keys or record.nulls)) then
-    put(kind == ARRAY and '[]' or kind == OBJECT and '{}' or options.empty)
+    local list = kind == ARRAY or not kind and not options.like_go and empty_lists[path[depth]]
+    put(list and '[]' or kind == OBJECT and '{}' or options.empty)
   elseif keys == nil or (count == 0 and kind == ARRAY) then
     put_array(value, count, kind == ARRAY and record or nil, depth)
   else
@@ -274,4 +277,33 @@ local function mark(value, kind)
   return value
 end
 
-return encode, mark, null
+local copy
+
+-- What is known about a table, for its copy: `copies` are the copies of its parts, by part.
+local function copied_record(record, copies)
+  if type(record) ~= 'table' or not record.elements then return record end
+  local result, elements = {}, {}
+  for name, fact in next, record do result[name] = fact end
+  for i = 1, record.count do
+    local part = record.elements[i]
+    elements[i] = copies[part] or part
+  end
+  result.elements = elements
+  return result
+end
+
+-- A deep copy; what is known about each table is known about its copy, so it is written like the table. No metatable is copied.
+function copy(value, depth)
+  if type(value) ~= 'table' then return value end
+  if depth >= COPIED then error('table that contains itself, or is nested deeper than ' .. COPIED, 0) end
+  local result, copies = {}, {}
+  for key, inner in next, value do
+    local part = copy(inner, depth + 1)
+    result[key] = part
+    if part ~= inner then copies[inner] = part end
+  end
+  shape[result] = copied_record(shape[value], copies)
+  return result
+end
+
+return encode, mark, null, copy

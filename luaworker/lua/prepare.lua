@@ -24,9 +24,9 @@ collectgarbage('setpause', math.floor(ROOM / (collectgarbage('count') * 1024) * 
 collectgarbage('collect')
 collectgarbage('setpause', 200)
 
-local decode, shape, wide, canonical = assert(loadstring(decoder, '=decode'))()
-local encode, mark, null = assert(loadstring(encoder, '=encode'))(shape, wide, canonical, locked('result-checks'))
+local decode, shape, wide, canonical, empty_lists = assert(loadstring(decoder, '=decode'))()
+local encode, mark, null, copy = assert(loadstring(encoder, '=encode'))(shape, wide, canonical, empty_lists, locked('result-checks'))
 local log = {bytes = 0}
 local run = assert(loadstring(runner, '=runner'))(decode, encode, log, stock, locked('count-hook'), locked('protected-call'))
-assert(loadstring(sandbox, '=sandbox'))(decode, encode, mark, null, log, locked('allow-list'), locked('bounds'))
+assert(loadstring(sandbox, '=sandbox'))(decode, encode, mark, null, copy, log, locked('allow-list'), locked('bounds'))
 return run

@@ -7,10 +7,10 @@
 -- Invariant: the *real* global table is reduced, so `getfenv(0)` returns the same globals; wrappers use captured locals
 -- only. `error(text, 2)` reports the script's line, not ours.
 --
--- Arguments: decode, encode, mark, null, log (array of the printed lines; `log.bytes` counts them); stripped, bounded (false
+-- Arguments: decode, encode, mark, null, copy, log (array of the printed lines; `log.bytes` counts them); stripped, bounded (false
 -- in tests of the next layer).
 
-local decode, encode, mark, null, log, stripped, bounded = ...
+local decode, encode, mark, null, copy, log, stripped, bounded = ...
 
 local UNBOUNDED = math.huge
 local MAX_REPEATED = bounded and 16 * 1024 * 1024 or UNBOUNDED
@@ -243,7 +243,14 @@ local function marked(value, kind)
   return mark(value or {}, kind)
 end
 
+local function json_copy(value)
+  local ok, result = pcall(copy, value, 0)
+  if not ok then error(result, 2) end
+  return result
+end
+
 local json = {
+  copy = json_copy,
   encode = json_encode,
   decode = json_decode,
   null = null,

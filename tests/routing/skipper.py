@@ -82,7 +82,8 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     """Skipper's Ingress: Services that share a path have it by their weights, where one of them has a weight.
 
     dataclients/kubernetes/ingressv1.go of zalando/skipper (`computeBackendWeightsV1`): weights of the annotation,
-    nothing if a Service is not in it, by the text of the path. Weights are ratios; alone a Service has all, whatever
+    nothing if a Service is not in it, by the text of the path; without any weight those that are not in it have the
+    same. Weights are ratios; alone a Service has all, whatever
     its weight. Exact paths come before subtrees, longer before shorter.
     """
     (ingress,) = objects
@@ -92,5 +93,7 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     first = max(place.by_path for place in found)
     names = [place.service for place in found if place.by_path == first]
     weights = json.loads(ingress["metadata"].get("annotations", {}).get(WEIGHTS, "{}"))
-    weighted = len(names) > 1 and any(weights.get(name) for name in names)
-    return divided((name, weights.get(name, 0) if weighted else 1) for name in names)
+    if len(names) > 1 and any(weights.get(name) for name in names):
+        return divided((name, weights.get(name, 0)) for name in names)
+    unnamed = [name for name in names if name not in weights]
+    return divided((name, 1) for name in unnamed or names)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child
 from controller.api.rollout import RolloutSpec
 from controller.api.validation.findings import Fault, FieldError, Findings
@@ -23,7 +24,7 @@ def _undecodable(spec: JsonObject, found: Findings) -> Findings:
     A malformed share has a rule that says what to write instead: it is reported once, in the words of that rule.
     """
     try:
-        msgspec.json.decode(msgspec.json.encode(spec), type=RolloutSpec)
+        decoded(msgspec.json.encode(spec), RolloutSpec)
     except msgspec.ValidationError as error:
         text = str(error)
         paths = [f"${one.path.removeprefix('spec')}`" for one in found]

@@ -4,10 +4,10 @@ Invariant: reads only, one request an object. An object that cannot be read is r
 needed, never taken for absent.
 """
 
-import msgspec
 from msgspec import structs
 
 from controller.api.analysis import AnalysisTemplate, TemplateRef
+from controller.api.decoding import decoded
 from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.cli.failures import explain
@@ -44,7 +44,7 @@ async def _template(session: Session, ref: TemplateRef) -> AnalysisTemplate | Un
         return None
     except MoonshiftError as failure:
         return Failing(explain(failure))
-    return msgspec.json.decode(body, type=AnalysisTemplate)
+    return decoded(body, AnalysisTemplate)
 
 
 async def _workload(session: Session, rollout: Rollout) -> ObjectMeta:
@@ -55,4 +55,4 @@ async def _workload(session: Session, rollout: Rollout) -> ObjectMeta:
     except MoonshiftError:
         # only arguments read it, and their error names the missing label
         return ObjectMeta(name=ref.name)
-    return msgspec.json.decode(body, type=AnyWorkload).metadata
+    return decoded(body, AnyWorkload).metadata

@@ -8,6 +8,7 @@ from typing import Generic
 
 import msgspec
 
+from controller.api.decoding import shallow_reader_of
 from controller.kube.client import KubeClient
 from controller.kube.reflector import Reflector
 from controller.kube.resources import Resource
@@ -39,7 +40,7 @@ class Source(Generic[V]):
 
     async def load(self, client: KubeClient) -> None:
         """Read everything once; objects with wrong types are left out. One that is nested too deeply is an error."""
-        decode = msgspec.json.Decoder(self._view).decode
+        decode = shallow_reader_of(self._view)
         views: list[V] = []
         async for page in client.list_pages(
             self.resource, self._namespace, self._labels, self._fields

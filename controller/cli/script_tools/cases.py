@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from controller.api.conversion import Unconvertible, converted
+from controller.api.decoding import decoded
 from controller.api.names import V1BETA1
 from controller.api.rollout import (
     BlueGreenStrategy,
@@ -214,7 +215,7 @@ _T = TypeVar("_T")
 
 def _decoded(raw: object, kind: type[_T], what: str) -> _T:
     try:
-        return msgspec.json.decode(msgspec.json.encode(raw), type=kind)
+        return decoded(msgspec.json.encode(raw), kind)
     except msgspec.ValidationError as problem:
         raise Unusable(f"{what}: {problem}") from problem
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from controller.api.conversion import Unconvertible, converted
+from controller.api.decoding import decoded, without_nulls
 from controller.api.jsontree import JsonObject, child
 from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, V1BETA1
@@ -22,7 +23,7 @@ from controller.cli.simulation.built_in import GATEWAY_OBJECT, SERVICE, named, w
 from controller.cli.simulation.schema import problems
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
-from controller.domain.traffic.tree import Json, Tree
+from controller.domain.traffic.tree import Tree
 from controller.simulation.play import Scene
 
 _ENDINGS = (".yaml", ".yml", ".json")
@@ -96,7 +97,7 @@ def rollout_of(obj: Tree, namespace: str) -> Rollout:
     if isinstance(stored, Unconvertible):
         raise Failure(f"the Rollout cannot be read: {stored.message}")
     try:
-        rollout = msgspec.json.decode(msgspec.json.encode(stored), type=Rollout)
+        rollout = decoded(msgspec.json.encode(stored), Rollout)
     except msgspec.ValidationError as problem:
         raise Failure(f"the Rollout cannot be read: {problem}") from problem
     meta = msgspec.structs.replace(
@@ -200,37 +201,45 @@ def scene_of(rollout: Rollout, objects: list[Tree]) -> Scene:
     )
 
 
-def _placed(obj: Tree, namespace: str) -> JsonObject:
-    return {**obj, "metadata": {**child(obj, "metadata"), "namespace": namespace}}
+def _placed(obj: JsonObject, namespace: str) -> JsonObject:
+    # The server stores no null in the metadata of any object.
+    metadata = child(without_nulls(obj.get("metadata")))
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}
 
 
-_ROLLING: Tree = {"maxSurge": "25%", "maxUnavailable": "25%"}
+_ROLLING: JsonObject = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
 
-def _defaulted(obj: Tree) -> Json:
+def _defaulted(obj: JsonObject) -> object:
     """The spec with the API server's defaults."""
     spec = obj.get("spec")
     if not isinstance(spec, dict) or obj.get("kind") not in ("Deployment", "StatefulSet"):
         return spec
     field = "strategy" if obj["kind"] == "Deployment" else "updateStrategy"
     written = spec.get(field)
-    strategy: Tree = {"type": "RollingUpdate", **(written if isinstance(written, dict) else {})}
+    strategy: JsonObject = {
+        "type": "RollingUpdate",
+        **(written if isinstance(written, dict) else {}),
+    }
     if field == "strategy" and strategy["type"] == "RollingUpdate":
         rolling = strategy.get("rollingUpdate")
         strategy["rollingUpdate"] = {**_ROLLING, **(rolling if isinstance(rolling, dict) else {})}
     return {"replicas": 1, **spec, field: strategy}
 
 
-def _fresh(obj: Tree, judge: Callable[[JsonObject], tuple[str, ...]], namespace: str) -> JsonObject:
+def _fresh(
+    obj: JsonObject, judge: Callable[[JsonObject], tuple[str, ...]], namespace: str
+) -> JsonObject:
     """The object as if it had just been made, without the fields that a cluster has added."""
-    placed = _judged(_placed(obj, namespace), judge)
+    written = child(without_nulls(obj))
+    placed = _judged(_placed(written, namespace), judge)
     metadata = child(placed, "metadata")
     kept = {
         key: metadata[key]
         for key in ("name", "namespace", "labels", "annotations")
         if metadata.get(key) is not None
     }
-    return {**placed, "metadata": kept, "spec": _defaulted(obj), "status": {}}
+    return {**placed, "metadata": kept, "spec": _defaulted(written), "status": {}}
 
 
 def _judged(obj: JsonObject, judge: Callable[[JsonObject], tuple[str, ...]]) -> JsonObject:

@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from controller.api.analysis import AnalysisTemplate, TemplateRef
+from controller.api.decoding import decoded
 from controller.cli.failures import Failure
 from controller.cli.simulation.manifests import text_of
 from controller.domain.traffic.tree import Tree
@@ -32,7 +33,7 @@ def templates_of(objects: Iterable[Tree]) -> dict[TemplateRef, AnalysisTemplate]
 def read_as(item: Tree, kind: type[_T]) -> _T:
     """The object as this type."""
     try:
-        return msgspec.json.decode(msgspec.json.encode(item), type=kind)
+        return decoded(msgspec.json.encode(item), kind)
     except msgspec.ValidationError as problem:
         called = " ".join(filter(None, (text_of(item, "kind"), text_of(item, "metadata", "name"))))
         raise Failure(f"{called or 'the analysis'} cannot be read: {problem}") from problem

@@ -14,7 +14,7 @@ from controller.api.duration import later
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
 from controller.domain.observation import RoutePresent, RouteState
-from controller.domain.rollout import services
+from controller.domain.rollout import routing, services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -41,6 +41,7 @@ def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:
             step=Step(),
             pod_metadata=context.strategy.patch_pod_template_metadata or PatchMetadata(),
             rollout_uid=context.seen.rollout.metadata.uid,
+            stable_labels=routing.stable_labels(context, status),
         )
     )
 

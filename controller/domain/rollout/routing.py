@@ -203,6 +203,7 @@ def _plan_of(context: ReleaseContext, status: RolloutStatus, step: Step) -> Rout
         rollout_uid=context.seen.rollout.metadata.uid,
         left_out=_left_out(context, step),
         partial=_partial_matches(context, step),
+        stable_labels=stable_labels(context, status),
     )
 
 
@@ -288,14 +289,14 @@ def revisions_are_mixed(context: ReleaseContext, status: RolloutStatus) -> Refus
     if not context.shared or not context.seen.routes:
         return None
     reason = why_shared_service_mixes(
-        context.seen.routes, _stable_labels(context, status), _new_labels(context)
+        context.seen.routes, stable_labels(context, status), _new_labels(context)
     )
     if reason is None:
         return None
     return Refusal(reason=reasons.SHARED_SERVICE_MIXES_REVISIONS, message=reason)
 
 
-def _stable_labels(context: ReleaseContext, status: RolloutStatus) -> dict[str, str]:
+def stable_labels(context: ReleaseContext, status: RolloutStatus) -> dict[str, str]:
     """Labels of the pods before the release."""
     running = context.pods_of(moonshift_status(status).stable_revision)
     return running[0].metadata.labels if running else context.workload.template_labels

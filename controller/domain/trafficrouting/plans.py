@@ -39,7 +39,17 @@ def plan_of(seen: TrafficRoutingSeen, services: tuple[str, ...]) -> RoutePlan:
         pod_metadata=common_metadata(seen) or PatchMetadata(),
         rollout_uid=seen.routing.metadata.uid,
         others=references_of(spec.object_ref, True, namespace),
+        stable_labels=_stable_labels(seen),
     )
+
+
+def _stable_labels(seen: TrafficRoutingSeen) -> dict[str, str] | None:
+    """Labels of the stable pods, if there is one member: those of several may belong to different subsets."""
+    if len(seen.members) != 1:
+        return None
+    new = {pod.metadata.uid for pod in seen.members[0].new_pods}
+    stable = (pod for pod in seen.members[0].pods if pod.metadata.uid not in new)
+    return next((pod.metadata.labels for pod in stable), None)
 
 
 def common_metadata(seen: TrafficRoutingSeen) -> PatchMetadata | None:

@@ -328,11 +328,43 @@ function steps.only_whole_percents(step) end
 ---@param ways {match?: fun(), divide: fun()} without `match` a step with matches is an error
 function steps.carry_out(step, ways) end
 
+---Subsets of the stable Service: those with pods of the release, and those of other workloads, which keep what they have.
+---For scripts with the line `--@use subsets`.
+subsets = {}
+
+---The subsets of the stable Service that have pods of the release: those that `params.stableSubset` names, or those whose
+---labels the stable pods have, or the only one. An error if that is not known, or if no destination is left.
+---@param step moonshift.Step
+---@param names string[] the subsets that the object names, without that of the new version
+---@param whole boolean the object also names the Service without a subset
+---@param labels_of fun(name: string): table? the labels of a subset; nil if they are not known
+---@param remedy? string what makes them known
+---@return table<string, boolean>
+function subsets.of_release(step, names, whole, labels_of, remedy) end
+
+---Tags that choose pods, as Kuma has them: those that the mesh adds itself are left out.
+---@param tags table<string, string>?
+---@return table<string, string>
+function subsets.own_tags(tags) end
+
+---Tags as a text, which is the name of their subset; empty for none.
+---@param tags table<string, string>?
+---@return string
+function subsets.name_of_tags(tags) end
+
+---The same as `of_release` for kinds whose entries choose pods by tags: a function that says whether an entry has pods of the
+---release.
+---@param step moonshift.Step
+---@param entries table[] the entries that lead to the stable Service
+---@param tags_of fun(entry: table): table? the tags of an entry
+---@return fun(entry: table): boolean
+function subsets.of_release_by_tags(step, entries, tags_of) end
+
 ---Copies and comparisons of tables, and lists whose items have names.
 ---For scripts with the line `--@use tables`.
 tables = {}
 
----A deep copy of a value.
+---A deep copy of a value. It is written like the value: an empty list stays a list, nulls in lists stay.
 ---@param value any
 ---@return any
 function tables.copy(value) end
@@ -404,10 +436,12 @@ function weights.canary_entries(services, entries, alone) end
 consul = {}
 
 ---The backends in destinations and splits. An entry without a name means the Service after which the object is named. If
----both versions share one Service, a subset of a ServiceResolver is the new version (`params.subset`, else "canary").
+---both versions share one Service, a subset of a ServiceResolver is the new version (`params.subset`, else "canary"). Of
+---several other subsets, those with pods of the release are in `params.stableSubset`: a resolver's filters are not known here.
 ---@param step moonshift.Step
+---@param entries table[] all destinations or splits of the object
 ---@return moonshift.Backends
-function consul.destinations(step) end
+function consul.destinations(step, entries) end
 
 ---Changes headers of a destination or a split.
 ---@param holder {requestHeaders?: table}
@@ -601,21 +635,27 @@ function istio.match_of(alternative) end
 ---@return table[]
 function istio.combined(source, wanted) end
 
+---The subsets of the stable Service in the routes that have pods of the release, by name.
+---@param step moonshift.Step
+---@param canary? string the subset of the new version, where both versions share one Service
+---@return table<string, boolean>
+function istio.subsets_of_release(step, canary) end
+
 ---Services of Kuma's mesh, as MeshHTTPRoute and MeshTCPRoute name them.
 ---For scripts with the line `--@use kuma`.
 kuma = {}
-
----References to Services of the mesh; the default weight is 1.
----@param step moonshift.Step
----@param headers? string why headers cannot be changed for one backend
----@return moonshift.Backends
-function kuma.backends(step, headers) end
 
 ---The backends of a rule. A rule without references has the target of its list.
 ---@param rule table
 ---@param target table
 ---@return table[]
 function kuma.refs_of(rule, target) end
+
+---References to Services of the mesh; the default weight is 1.
+---@param step moonshift.Step
+---@param headers? string why headers cannot be changed for one backend
+---@return moonshift.Backends
+function kuma.backends(step, headers) end
 
 ---Divides the stable Service's share in every rule.
 ---@param step moonshift.Step

@@ -63,6 +63,7 @@
 ---@field requestHeaderModifier? moonshift.HeaderModifier
 ---@field announce? boolean true if the object must name the canary Service without a share (--@announce)
 ---@field patchPodMetadata moonshift.PodMetadata labels and annotations that new pods get in addition to the template's
+---@field stablePodLabels? table<string, string> labels of the stable pods; nil if they are not known
 ---@field object moonshift.Object the name and kind of this object
 ---@field params table<string, any> parameters of the reference
 ---@field siblings moonshift.Sibling[] kinds that the header asks for with --@siblings
@@ -104,6 +105,11 @@ function json.encode(value) end
 ---@return any value
 ---@return string? problem
 function json.decode(text) end
+
+---A deep copy. It is written like the value: an empty list stays a list, nulls in lists stay.
+---@param value any
+---@return any
+function json.copy(value) end
 
 ---Makes an empty table be written as [].
 ---@param t? table

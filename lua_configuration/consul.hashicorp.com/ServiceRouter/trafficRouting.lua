@@ -8,6 +8,7 @@
 -- alternative is a route of its own. A share of the traffic is for the ServiceSplitter of the same name: where one goes
 -- along in the release, a step with traffic leaves the routes as they are.
 --
+-- obj.params.stableSubset: of several subsets, the one or the list that has the pods of the release.
 -- obj.params.subset: the subset of the new revision where both share one Service ("canary").
 
 local FIELDS = {header = "header", query = "queryParam"}
@@ -20,7 +21,11 @@ local FORM = {
 }
 
 local step = steps.of(obj, nil, true)
-local services = consul.destinations(step)
+local destinations = {}
+for _, route in ipairs(step.spec.routes or {}) do
+    table.insert(destinations, route.destination or {})
+end
+local services = consul.destinations(step, destinations)
 
 local ways = {
     match_of = function(route)

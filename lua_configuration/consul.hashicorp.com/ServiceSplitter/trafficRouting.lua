@@ -6,10 +6,11 @@
 -- Divides the stable Service's own share of the splits, whose sum is 100 to two decimals. Matches are for the ServiceRouter of
 -- the same name: where one goes along in the release, a step with matches leaves the splits as they are.
 --
+-- obj.params.stableSubset: of several subsets, the one or the list that has the pods of the release.
 -- obj.params.subset: the subset of the new revision where both share one Service ("canary").
 
 local step = steps.of(obj, nil, true)
-local services = consul.destinations(step)
+local services = consul.destinations(step, step.spec.splits or {})
 
 steps.carry_out(step, {
     match = function()

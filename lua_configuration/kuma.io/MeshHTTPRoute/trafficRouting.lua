@@ -6,6 +6,9 @@
 -- puts copies of those rules, bound to the step's matches and to the new revision alone, before them. The most specific rule
 -- wins: one for others over which a copy would win gets a guard, a copy that leads where it leads.
 --
+-- Of several subsets of the Service (by tags), only those whose tags the stable pods have as labels are the release's.
+--
+-- obj.params.stableSubset: the subset, or the list of subsets, with the pods of the release ("tag=value,tag=value").
 -- obj.params.scale: multiply the weights of divided rules by this much.
 -- obj.params.both: a step's matches and its traffic at once.
 

@@ -4,6 +4,9 @@
 --
 -- Divides the stable Service's own share among the backends of every rule. Connections that are open stay where they are.
 --
+-- Of several subsets of the Service (by tags), only those whose tags the stable pods have as labels are the release's.
+--
+-- obj.params.stableSubset: the subset, or the list of subsets, with the pods of the release ("tag=value,tag=value").
 -- obj.params.scale: multiply the weights of divided rules by this much.
 
 local step = steps.of(obj)

@@ -1,11 +1,14 @@
 --@name Kuma TrafficRoute
 --@can weight,subpercent,header,header-regex,cookie,path,method,header-modifier
---@use steps, tables, backends, weights, conditions
+--@use steps, tables, backends, weights, conditions, subsets
 --
 -- Divides the share of the stable Service's tag in the configuration and in its HTTP rules, or puts rules for the new revision
 -- alone before them: the first that fits wins. Cluster-scoped, so only with the controller's flag for such kinds;
 -- Kuma 3 ignores it: a MeshHTTPRoute is its successor.
 --
+-- Of several subsets of the Service (by tags), only those whose tags the stable pods have as labels are the release's.
+--
+-- obj.params.stableSubset: the subset, or the list of subsets, with the pods of the release ("tag=value,tag=value").
 -- obj.params.scale: multiply the weights by this much.
 -- obj.params.both: a step's matches and its traffic at once.
 
@@ -23,19 +26,51 @@ local function tag_of(entry)
 end
 
 -- The tag of a Service is <service>_<namespace>_svc_<port>.
+local function names_stable(entry)
+    local name, owner = tag_of(entry):match("^(.-)_([^_]+)_svc")
+    return name == step.stable and (step.namespace == nil or owner == step.namespace)
+end
+
+-- What the configuration, or a rule of it, leads to.
+local function entries_of(holder)
+    return holder.split or (holder.destination and {{weight = 100, destination = holder.destination}}) or {}
+end
+
+local function tags_of(entry)
+    return entry.destination
+end
+
+local function entries_to_stable()
+    local result, holders = {}, {conf}
+    for _, rule in ipairs(conf.http or {}) do
+        table.insert(holders, rule)
+    end
+    for _, holder in ipairs(holders) do
+        for _, entry in ipairs(entries_of(holder)) do
+            if names_stable(entry) then
+                table.insert(result, entry)
+            end
+        end
+    end
+    return result
+end
+
+local has_our_pods = subsets.of_release_by_tags(step, entries_to_stable(), tags_of)
+
 local services = backends.of(step, {
-    is_stable = function(entry)
-        local name, owner = tag_of(entry):match("^(.-)_([^_]+)_svc")
-        return name == step.stable and (step.namespace == nil or owner == step.namespace)
-    end,
+    is_stable = function(entry) return names_stable(entry) and has_our_pods(entry) end,
     canary = function(entry)
         local result = tables.copy(entry)
+        -- The pods of the new version need not have the other tags of the old one; their Service alone chooses them.
+        for tag in pairs(subsets.own_tags(result.destination)) do
+            result.destination[tag] = nil
+        end
         result.destination[TAG] = step.canary .. tag_of(entry):sub(#step.stable + 1)
         result.weight = nil
         return result
     end,
     address = function(entry)
-        return tag_of(entry) .. ":" .. tostring((entry.destination or {}).version)
+        return tag_of(entry) .. ":" .. subsets.name_of_tags(entry.destination)
     end,
     headers = "no TrafficRoute can change headers for a share of the requests",
     without_weight = 0, most = 1000000000,
@@ -55,11 +90,6 @@ local function change_headers(rule)
         lists.remove = lists.remove or {}
         table.insert(lists.remove, {name = name})
     end
-end
-
--- What the configuration, or a rule of it, leads to.
-local function entries_of(holder)
-    return holder.split or (holder.destination and {{weight = 100, destination = holder.destination}}) or {}
 end
 
 local function put_entries(holder, entries)

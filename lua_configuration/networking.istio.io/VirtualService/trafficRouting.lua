@@ -1,11 +1,15 @@
 --@name Istio VirtualService
 --@after networking.istio.io/DestinationRule
+--@siblings networking.istio.io/DestinationRule
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@use steps, tables, backends, weights, conditions, istio
 --
 -- Splits every route that points at the stable Service, or puts copies of those rules, bound to the step's matches and to
 -- the new revision alone, right before them. What does not point at the stable Service is not touched.
 --
+-- Of several subsets of the Service, only those are the release's whose labels the stable pods have.
+--
+-- obj.params.stableSubset: the subset, or the list of subsets, with the pods of the release.
 -- obj.params.scale: multiply the weights of split rules by this much (default: 100 where a share would not be a whole
 -- number of its own, else 1).
 
@@ -36,11 +40,14 @@ local function change_headers(holder, modifier)
     end
 end
 
+local of_release = istio.subsets_of_release(step, shared and CANARY_SUBSET or nil)
+
 local services = backends.of(step, {
     is_stable = function(entry)
         local destination = entry.destination
         return destination and suffix_of(destination.host) ~= nil
             and not (shared and destination.subset == CANARY_SUBSET)
+            and (destination.subset == nil or of_release[destination.subset])
     end,
     canary = function(entry)
         local result = tables.copy(entry)

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,30 @@ def test_an_articles_manifests_are_predicted_to_the_end(
     report = simulations.of(ARTICLES[article])
     assert isinstance(report, Report)
     assert report.sound, for_markdown(report)
+
+
+EMPTY = ["labels", "annotations", "finalizers", "ownerReferences"]
+
+
+def _with_empty_fields(text: str) -> str:
+    """Every object and pod template has its optional metadata written down, without a value."""
+    documents = [one for one in yaml.safe_load_all(text) if one]
+    for one in documents:
+        template = one.get("spec", {}).get("template", {})
+        for metadata in (one["metadata"], template.get("metadata", {})):
+            metadata |= {name: metadata.get(name) for name in EMPTY}
+        one["status"] = None
+    written: str = yaml.safe_dump_all(documents)
+    return written
+
+
+@pytest.mark.parametrize("article", ARTICLES)
+def test_a_field_with_nothing_behind_it_counts_as_left_out(
+    simulations: Simulations, article: str
+) -> None:
+    whole = simulations.of(ARTICLES[article])
+    assert isinstance(whole, Report)
+    assert simulations.of(_with_empty_fields(ARTICLES[article])) == whole
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

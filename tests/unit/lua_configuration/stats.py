@@ -6,7 +6,7 @@ import sys
 from controller.scripts.modules import FOLDER as LIBRARY
 from tests.unit.lua_configuration.cases import FOLDER
 
-MOST_IN_ALL = 5000
+MOST_IN_ALL = 5400
 MOST_IN_ONE = 200
 MEDIAN = 60
 

@@ -105,7 +105,9 @@ async def refusal(worker: Worker, spec: dict[str, Any], weight: int = -1, **more
 async def test_weights_become_shares_of_the_route(
     script_worker: Worker, route: list[Any], weight: int, expected: list[Any]
 ) -> None:
-    assert await routed(script_worker, [{"route": route}], weight) == [{"route": expected}]
+    both = {"stableSubset": ["a", "b"]}
+    found = await routed(script_worker, [{"route": route}], weight, params=both)
+    assert found == [{"route": expected}]
 
 
 async def test_weights_may_be_scaled_by_a_parameter(script_worker: Worker) -> None:

@@ -50,6 +50,31 @@ def test_untouched_values_come_back_byte_for_byte(value: object) -> None:
     assert result("return obj", document) == document
 
 
+@given(VALUES)
+@settings(max_examples=100, deadline=None)
+def test_a_copy_is_written_like_the_value(value: object) -> None:
+    document = compact({"value": value})
+    assert result("return json.copy(obj)", document) == document
+    assert result("return json.copy(json.copy(obj))", document) == document
+
+
+def test_a_change_of_a_copy_leaves_the_value_alone() -> None:
+    script = "local twin = json.copy(obj) table.insert(twin.l, 4) return {obj.l, twin.l}"
+    assert result(script, b'{"l":[1,null,{}]}') == b"[[1,null,{}],[1,{},4]]"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["local t = {} t.t = t t = json.copy(t) return t",
+     "local t = {} for _ = 1, 200 do t = {t} end t = json.copy(t) return t"],
+)  # fmt: skip
+def test_what_cannot_be_written_cannot_be_copied(script: str) -> None:
+    answer = run(script)
+    assert answer.code.name == "RUNTIME_ERROR"
+    assert answer.line == 1
+    assert b"nested deeper than 100" in answer.message
+
+
 NUMBERS = st.from_regex(r"\A-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?\Z")
 
 
@@ -126,6 +151,17 @@ def test_computed_numbers_lose_nothing(number: float) -> None:
         ("return {}", b"{}", b"{}"),
         ("return {json.array(), json.object(), json.null}", b"{}", b"[[],{},null]"),
         ("return {a = json.null}", b"{}", b'{"a":null}'),
+        (
+            "obj.b = {filters = {}} return obj",
+            b'{"a":{"filters":[]}}',
+            b'{"a":{"filters":[]},"b":{"filters":[]}}',
+        ),
+        (
+            "obj.b = {x = {}} return obj",
+            b'{"a":[{"x":[]},{"x":{}}]}',
+            b'{"a":[{"x":[]},{"x":{}}],"b":{"x":{}}}',
+        ),
+        ("obj.b = {{}} return obj", b'{"a":[[]]}', b'{"a":[[]],"b":[{}]}'),
     ],
 )
 def test_changes_are_written_and_the_rest_kept(

@@ -139,6 +139,8 @@ def script_input(
         "params": params_of(reference),
         "siblings": list(siblings),
     }
+    if plan.stable_labels is not None:
+        obj["stablePodLabels"] = {**plan.stable_labels}
     if plan.announces:
         obj["announce"] = True
     if plan.matches:

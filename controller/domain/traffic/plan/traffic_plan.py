@@ -154,6 +154,7 @@ def route_plan(
     left_out: tuple[Reference, ...] = (),
     partial: tuple[PartialMatches, ...] = (),
     others: tuple[Reference, ...] = (),
+    stable_labels: dict[str, str] | None = None,
 ) -> RoutePlan:
     """The content of the gateway objects at `step`; references left out of the step lead to the stable revision."""
     return identified(
@@ -171,6 +172,7 @@ def route_plan(
             left_out=left_out,
             partial=partial,
             others=others,
+            stable_labels=stable_labels,
         )
     )
 

@@ -62,6 +62,22 @@ def test_a_weight_step_gives_the_contract_and_the_additions() -> None:
     }
 
 
+def test_labels_of_the_stable_pods_are_given_if_they_are_known() -> None:
+    assert obj(Step(traffic="20%"), stable_labels={"a": "b"})["stablePodLabels"] == {"a": "b"}
+    assert "stablePodLabels" not in obj(Step(traffic="20%"))
+
+
+def test_labels_of_the_stable_pods_are_no_part_of_the_identity() -> None:
+    plans = [
+        route_plan(
+            namespace="demo", rollout="web", release="r1", references=(VS,), step=Step(),
+            stable_labels=labels,
+        )
+        for labels in (None, {}, {"a": "b"})
+    ]  # fmt: skip
+    assert len({plan.identity for plan in plans}) == 1
+
+
 @pytest.mark.parametrize(
     ("traffic", "text"),
     [
