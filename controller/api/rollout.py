@@ -394,6 +394,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Hash of the template that was given up: it is held when it is applied again, until `moonshift retry`."""
     stable_revision: str = ""
     """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
+    older_revisions: tuple[str, ...] = ()
+    """Revisions of a set of pods that ran beside the stable one when the release began, as its owner wants."""
     returning: bool = False
     """The release goes back to the stable revision in batches."""
     by_id: bool = False

@@ -60,6 +60,7 @@ def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str
         stable_revision=stable[0],
         stable_template=stable[1],
         stable_words=before,
+        older_revisions=_older_revisions(context, status, stable[0]),
         kept_template=template_to_keep(context, status, stable[0]),
         failed_template=moonshift_status(status).failed_template,
         config=moonshift_status(status).config,
@@ -75,6 +76,22 @@ def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str
     status = progressing(status, reasons.INITIALIZING, messages.INITIALIZING, context.now)
     text = f"release of {new_in_words(context)} started; stable is {before or 'unknown'}"
     return Continue(status, (Note(reasons.RELEASE_STARTED, text),))
+
+
+def _older_revisions(
+    context: ReleaseContext, status: RolloutStatus, stable: str
+) -> tuple[str, ...]:
+    """Revisions of a set of pods that run beside the stable one, and that no release of this Rollout made.
+
+    A release that begins again after another one was abandoned keeps the record of that one.
+    """
+    known = moonshift_status(status)
+    if context.kind is WorkloadKind.DEPLOYMENT:
+        return ()
+    running = [run for run in context.running if run.template_hash != context.template_hash]
+    if known.release:
+        running = [run for run in running if run.name in known.older_revisions]
+    return tuple(run.name for run in running if run.name != stable)
 
 
 def _first_step(

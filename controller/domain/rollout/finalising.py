@@ -10,6 +10,8 @@ the old pods for a while). On rollback, deletion and disabling the routes go to 
 from collections.abc import Callable
 from enum import StrEnum
 
+from msgspec import structs
+
 from controller.api import names
 from controller.api.rollout import FinalisingStep, RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
@@ -27,12 +29,13 @@ from controller.domain.rollout import (
     services,
     stable_capacity,
 )
+from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.deployments import kept_paused
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
-from controller.domain.rollout.status import with_canary
+from controller.domain.rollout.status import with_canary, with_moonshift_status
 from controller.domain.rollout.transition import Stop
 
 
@@ -164,10 +167,33 @@ def _old_pods_have_left(context: ReleaseContext, status: RolloutStatus) -> Stop 
 def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Write the owner's own values in one patch; then wait until all pods are of the workload's template."""
     if _still_frozen(context):
-        return Stop(
+        left = mechanism_of(context).given_up_pods_leave(context, status)
+        return left or Stop(
             status=status, actions=(mechanism_of(context).release(context, keep_mark=True),)
         )
     return mechanism_of(context).promoted(context, status)
+
+
+def _given_up_pods_leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """A Rollout goes during a rollback, or after a third revision: pods that were given up are replaced first.
+
+    Not for ever: a Rollout that is deleted must not hang on pods that do not become ready, or that their owner paused.
+    """
+    if not _still_frozen(context):
+        return None
+    stop = mechanism_of(context).given_up_pods_leave(context, status)
+    if stop is None or stop.problem is not None:
+        return None
+    goal = Goal.DELETING if context.seen.rollout.metadata.deleting else Goal.DISABLED
+    since = moonshift_status(status).goal_since
+    if moonshift_status(status).goal != goal or since is None:
+        since = context.now
+    begun = with_moonshift_status(stop.status, goal=goal, goal_since=since)
+    due = stable_is_awaited_until(context, begun)
+    if due <= context.now:
+        return None
+    wake_at = min(stop.wake_at, due) if stop.wake_at is not None else due
+    return structs.replace(stop, status=begun, wake_at=wake_at)
 
 
 def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -257,6 +283,7 @@ _MARKS_GO: _Sequence = (
 _GIVEN_UP: _Sequence = (
     (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_first),
     *_ROUTES_HAVE_LEFT,
+    (FinalisingStep.RESUME_WORKLOAD, _given_up_pods_leave),
     (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),
     (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
     *_MARKS_GO,

@@ -459,6 +459,7 @@ def ended(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
         release="",
         owners_record="",
         kept_template="",
+        older_revisions=(),
         routed_at=None,
         route_plan="",
         returning=False,
