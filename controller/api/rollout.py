@@ -406,6 +406,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Per Service that a route names: when its ready endpoints were first seen."""
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: sides without a ready endpoint while the other side has some."""
+    services_empty_before: tuple[str, ...] = ()
+    """Stable Services that had no ready endpoint when the release began: they hold no end of it."""
     route_plan: str = ""
     """Identity of the plan the gateway objects were last seen to follow, or the depth down to which they are restored;
     empty: the originals.

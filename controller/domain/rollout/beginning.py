@@ -18,6 +18,7 @@ from controller.domain.rollout.analysing import gate_that_cannot_be_asked
 from controller.domain.rollout.by_id import asked_by_id, stable_by_id
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import following
+from controller.domain.rollout.last_endpoints import services_without_endpoints
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.release_context import (
@@ -69,6 +70,7 @@ def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str
         owners_record=recorded_values(context),
         route_plan=routing.observed_plan(context) or "",
         empty_sides=moonshift_status(status).empty_sides,
+        services_empty_before=_services_empty_before(context, status),
     )
     shown = _first_step(context, status, stable[0])
     status = structs.replace(status.with_release(shown), moonshift=ours)
@@ -92,6 +94,12 @@ def _older_revisions(
     if known.release:
         running = [run for run in running if run.name in known.older_revisions]
     return tuple(run.name for run in running if run.name != stable)
+
+
+def _services_empty_before(context: ReleaseContext, status: RolloutStatus) -> tuple[str, ...]:
+    """A release that begins again keeps the record of the one that was abandoned."""
+    known = moonshift_status(status)
+    return known.services_empty_before if known.release else services_without_endpoints(context)
 
 
 def _first_step(

@@ -460,6 +460,7 @@ def ended(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
         owners_record="",
         kept_template="",
         older_revisions=(),
+        services_empty_before=(),
         routed_at=None,
         route_plan="",
         returning=False,

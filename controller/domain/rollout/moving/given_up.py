@@ -65,7 +65,14 @@ def given_up_pods(context: ReleaseContext, status: RolloutStatus) -> list[Pod]:
 
 
 def owner_limits_updates(context: ReleaseContext) -> bool:
-    """The owner's strategy keeps some pods from getting a new template."""
+    """The owner's strategy keeps some pods from getting a new template; false if it is not known: the live one has our
+    part in it.
+    """
+    return context.owners is not None and keeps_old_pods(context)
+
+
+def keeps_old_pods(context: ReleaseContext) -> bool:
+    """The owner's strategy, or the live one of a set that is not held, keeps some pods from getting a new template."""
     return owners_limits(context).type == "OnDelete" or _kept(context) > 0
 
 
