@@ -394,6 +394,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Hash of the template that was given up: it is held when it is applied again, until `moonshift retry`."""
     stable_revision: str = ""
     """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
+    older_revisions: tuple[str, ...] = ()
+    """Revisions of a set of pods that ran beside the stable one when the release began, as its owner wants."""
     returning: bool = False
     """The release goes back to the stable revision in batches."""
     by_id: bool = False
@@ -404,6 +406,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Per Service that a route names: when its ready endpoints were first seen."""
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: sides without a ready endpoint while the other side has some."""
+    services_empty_before: tuple[str, ...] = ()
+    """Stable Services that had no ready endpoint when the release began: they hold no end of it."""
     route_plan: str = ""
     """Identity of the plan the gateway objects were last seen to follow, or the depth down to which they are restored;
     empty: the originals.

@@ -17,7 +17,7 @@ from controller.domain.observation import RoutePresent, RouteState
 from controller.domain.rollout import routing, services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
 
 WITHDRAWN_FOR = timedelta(seconds=10)
@@ -80,7 +80,7 @@ def named_before_share(context: ReleaseContext, status: RolloutStatus) -> Stop |
         return _repeated(context, status, plan, until=ready + max(context.grace, NAMED_FOR))
     begun = max(filter(None, (ours.announced_at, _followed_since(status, plan))))
     due = later(begun, context.grace)
-    return Stop(status, wake_at=due) if due > context.now else None
+    return wait_by_choice(status, due) if due > context.now else None
 
 
 def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -96,13 +96,13 @@ def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
             return _repeated(
                 context, status, plan, until=withdrawn_at + max(context.grace, WITHDRAWN_FOR)
             )
-        return Stop(kept, (EnsureRoutes(plan),), wake_at=context.now + context.grace)
+        return wait_by_choice(kept, context.now + context.grace, (EnsureRoutes(plan),))
     begun = [at for at in (withdrawn_at, _followed_since(status, plan)) if at is not None]
     if not begun:
         # A crash took the status that was to record the write.
-        return Stop(kept, wake_at=context.now + context.grace)
+        return wait_by_choice(kept, later(context.now, context.grace))
     due = later(max(begun), context.grace)
-    return Stop(status, wake_at=due) if due > context.now else None
+    return wait_by_choice(status, due) if due > context.now else None
 
 
 def _announcing(context: ReleaseContext) -> list[RoutePresent]:
@@ -133,4 +133,4 @@ def _repeated(
     """
     if context.now >= until:
         return None
-    return Stop(status, (EnsureRoutes(plan),), wake_at=context.now + REPEATED_AFTER)
+    return wait_by_choice(status, context.now + REPEATED_AFTER, (EnsureRoutes(plan),))

@@ -444,6 +444,8 @@ def ended(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
         held_up_since=None,
         worked_since=None,
         release="",
+        older_revisions=(),
+        services_empty_before=(),
         routed_at=None,
         route_plan="",
         returning=False,

@@ -28,7 +28,7 @@ from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnread
 from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.rollout.way_out import create_or, references_may_change
 from controller.domain.traffic.plan.abilities import (
     left_out,
@@ -238,7 +238,7 @@ def endpoints_grace_period(context: ReleaseContext, status: RolloutStatus) -> St
     ):
         return Stop(status=status, brief=True)
     due = max((since[name] + context.grace for name in wanted), default=context.now)
-    return Stop(status=status, wake_at=due) if due > context.now else None
+    return wait_by_choice(status, due) if due > context.now else None
 
 
 def ensure_routes(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
