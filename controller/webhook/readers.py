@@ -14,6 +14,7 @@ import msgspec
 from controller.api.decoding import reader_of
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
+from controller.api.salvage import read_rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.client import KubeClient
 from controller.kube.resources import REPLICA_SETS, ROLLOUTS
@@ -31,7 +32,6 @@ OWNER = "owner"
 
 
 log = logging.getLogger(__name__)
-_read_rollout = reader_of(Rollout)
 _read_replica_set = reader_of(ReplicaSet)
 
 
@@ -100,7 +100,7 @@ class CachedReader:
     def _readable(self, item: msgspec.Raw) -> Rollout | None:
         """A Rollout, as the cache has it if it cannot be read: one such object must not refuse all others."""
         try:
-            return _read_rollout(item)
+            return read_rollout(item)
         except msgspec.MsgspecError as failure:
             named = read_identity(item).metadata
             log.warning("a Rollout cannot be read: %s/%s: %s", named.namespace, named.name, failure)

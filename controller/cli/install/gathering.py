@@ -19,7 +19,7 @@ from controller.api.names import (
     STATUS_POLICIES,
     VALIDATING_CONFIGURATION,
 )
-from controller.api.rollout import Rollout
+from controller.api.salvage import read_rollout
 from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
 from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
@@ -307,7 +307,7 @@ class _Looked:
     async def _references(self) -> AsyncIterator[tuple[Reference, Key]]:
         """The gateway objects of Rollouts, and the Rollout of each."""
         async for raw in self._list(ROLLOUTS, None):
-            rollout = msgspec.json.decode(raw, type=Rollout)
+            rollout = read_rollout(raw)
             plan = rollout.spec.strategy.plan
             routings = plan.traffic_routings if plan is not None else ()
             for one in references_of(

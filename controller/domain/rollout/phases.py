@@ -74,6 +74,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.trusted import trusted
 from controller.domain.rollout.way_out import MISSING, as_it_may_be_solved
 
 MAX_TRANSITIONS = 64
@@ -82,9 +83,11 @@ MAX_TRANSITIONS = 64
 
 def decide(seen: Observation, now: datetime) -> Decision:
     """The decision about this Rollout, from all that is known of it at `now`."""
+    status, notes = trusted(ReleaseContext(seen=seen, now=now))
+    if notes:
+        seen = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
     context = ReleaseContext(seen=seen, now=now)
-    status = empty_side_record.noted(context, seen.rollout.status)
-    notes: tuple[Note, ...] = ()
+    status = empty_side_record.noted(context, status)
     actions: tuple[Action, ...] = ()
     for _ in range(MAX_TRANSITIONS):
         transition = _transition(context, status)
