@@ -88,6 +88,7 @@ generate: $(READY) ## Write every generated file: protocol, tables of the docume
 	@$(BIN)/python -m protos.generate
 	@$(BIN)/python -m demo.cluster.locks
 	@$(BIN)/python -m demo.cluster.chart
+	@$(BIN)/python -m demo.cluster.status_schema
 	@$(BIN)/python -m tests.unit.domain.rollout.transition_table
 	@$(BIN)/python -m tests.unit.lua_configuration.library_docs
 	@$(BIN)/python -m tests.unit.lua_configuration.matrix --update

@@ -478,3 +478,5 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
     spec: RolloutSpec = RolloutSpec()
     status: RolloutStatus = RolloutStatus()
+    unreadable: tuple[str, ...] = ()
+    """Parts of the stored status that could not be read, and are not in `status`; no field of the object."""

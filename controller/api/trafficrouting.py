@@ -88,3 +88,5 @@ class TrafficRouting(msgspec.Struct, frozen=True, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
     spec: TrafficRoutingSpec = TrafficRoutingSpec()
     status: TrafficRoutingStatus = TrafficRoutingStatus()
+    unreadable: tuple[str, ...] = ()
+    """Parts of the stored status that could not be read, and are not in `status`; no field of the object."""

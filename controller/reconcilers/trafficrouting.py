@@ -247,7 +247,7 @@ class TrafficRoutingReconciler:
         self, seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, writes: Writes
     ) -> Refusal | None:
         """Store the status; the refusal if a right or a policy prevents it."""
-        if decision.status == seen.routing.status:
+        if decision.status == seen.routing.status and not seen.routing.unreadable:
             return None
         try:
             await write_routing_status(writes, seen.routing, decision.status)

@@ -17,6 +17,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.names import KEPT_FOR
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
+from controller.api.salvage import read_rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.client import KubeClient
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS, ROLLOUTS
@@ -34,7 +35,6 @@ OWNER = "owner"
 
 
 log = logging.getLogger(__name__)
-_read_rollout = reader_of(Rollout)
 _read_replica_set = reader_of(ReplicaSet)
 _read_revision = reader_of(ControllerRevision)
 
@@ -106,7 +106,7 @@ class CachedReader:
     def _readable(self, item: msgspec.Raw) -> Rollout | None:
         """A Rollout, as the cache has it if it cannot be read: one such object must not refuse all others."""
         try:
-            return _read_rollout(item)
+            return read_rollout(item)
         except msgspec.MsgspecError as failure:
             named = read_identity(item).metadata
             log.warning("a Rollout cannot be read: %s/%s: %s", named.namespace, named.name, failure)

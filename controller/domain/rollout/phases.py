@@ -75,6 +75,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.trusted import trusted
 from controller.domain.rollout.way_out import MISSING, as_it_may_be_solved
 
 MAX_TRANSITIONS = 64
@@ -83,7 +84,11 @@ MAX_TRANSITIONS = 64
 
 def decide(seen: Observation, now: datetime) -> Decision:
     """The decision about this Rollout, from all that is known of it at `now`."""
-    context, notes = corrected(ReleaseContext(seen=seen, now=now))
+    status, doubts = trusted(ReleaseContext(seen=seen, now=now))
+    if doubts:
+        seen = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
+    context, corrections = corrected(ReleaseContext(seen=seen, now=now))
+    notes = (*doubts, *corrections)
     status = empty_side_record.noted(context, context.seen.rollout.status)
     actions: tuple[Action, ...] = ()
     for _ in range(MAX_TRANSITIONS):
