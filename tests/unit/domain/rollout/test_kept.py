@@ -84,6 +84,25 @@ def _never(world: World) -> None:
 
 
 @BOTH
+def test_a_replica_set_whose_template_was_changed_is_no_way_back(style: str) -> None:
+    """Who may write ReplicaSets need not be allowed to write the Deployment."""
+    world = impatient(style)
+    world.people.fail_pods(frozenset({world.cluster.revision_of(template("v2"))}))
+    release(world)
+    world.run_until(lambda: ours_of(world).state == StepState.STEP_UPGRADE)
+    stable = ours_of(world).stable_revision
+    (found,) = [rs for rs in world.cluster.replica_sets if rs.revision == stable]
+    changed = msgspec.Raw(msgspec.json.encode(FORGED))
+    spec = structs.replace(found.spec, template=changed)
+    world.cluster.replica_sets.put(structs.replace(found, spec=spec))
+    world.watchers.append(lambda: _never(world))
+    wait(world, 500)
+    assert world.cluster.hash_of(workload_of(world).spec.template) == world.cluster.hash_of(
+        template("v1")
+    )
+
+
+@BOTH
 def test_a_forged_stable_revision_is_corrected_from_what_the_release_keeps(style: str) -> None:
     world = impatient(style)
     release(world)
