@@ -85,6 +85,8 @@ CONFIG_HASH = "moonshift.dev/config-hash"
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 """Label of the Deployment controller on ReplicaSets and pods; a Service is pinned by it."""
+REVISION = "deployment.kubernetes.io/revision"
+"""Annotation of the Deployment controller on ReplicaSets: the number of the revision."""
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 """Annotation of the Deployment controller on ReplicaSets: the Deployment's size when it last sized them."""
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"

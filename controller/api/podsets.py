@@ -104,6 +104,8 @@ class KeptFacts(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     stable_template: str = ""
     """Hash of the stable template; the template itself is kept for a Deployment only."""
     owners: str = ""
+    template: str = ""
+    """Hash of the template that is released; of a DaemonSet only, whose templates are exchanged for a time."""
 
 
 class _Revised(msgspec.Struct, frozen=True):

@@ -69,6 +69,8 @@ RELEASE_ABANDONED = "ReleaseAbandoned"
 RELEASE_RESTARTED = "ReleaseRestarted"
 """Another revision came during a release, which starts again with it."""
 
+STABLE_REBUILT = "StableRebuilt"
+"""Somebody deleted the ReplicaSet of the stable revision during a release: it was made again from the kept template."""
 STATUS_CORRECTED = "StatusCorrected"
 """The status contradicted what the release keeps, or had a copy that nothing else has: it says again what is so."""
 STATUS_REFUSED = "StatusRefused"

@@ -30,6 +30,7 @@ from controller.effects import (
     missing_pods,
     pods,
     podsets,
+    rebuilding,
     reverts,
     rollouts,
     services,
@@ -222,6 +223,10 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.DeleteCanaryDeployment, workloads.delete_canary),
         _writes(decision.ScaleReplicaSet, workloads.scale_replica_set),
         _writes(decision.DeleteReplicaSet, workloads.delete_replica_set),
+        _by(
+            decision.RebuildReplicaSet,
+            lambda now, fact: rebuilding.rebuild(now.writes, fact, now.rollout),
+        ),
         _writes(decision.FreezeReplicaSet, workloads.freeze_replica_set),
         _writes(decision.PinService, services.pin),
         _writes(decision.UnpinService, services.unpin),

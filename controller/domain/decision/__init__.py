@@ -22,6 +22,7 @@ from controller.domain.decision.pods import DeletePod, FindCauseOfMissingPods, L
 from controller.domain.decision.replica_sets import (
     DeleteReplicaSet,
     FreezeReplicaSet,
+    RebuildReplicaSet,
     ScaleReplicaSet,
 )
 from controller.domain.decision.rollouts import PrepareRollout, RemoveFinalizer
@@ -98,6 +99,7 @@ Action = (
     | DeleteCanaryDeployment
     | ScaleReplicaSet
     | DeleteReplicaSet
+    | RebuildReplicaSet
     | FreezeReplicaSet
     | PinService
     | UnpinService

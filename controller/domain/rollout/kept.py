@@ -20,9 +20,15 @@ from controller.domain.decision import Action, DropKept, KeepRelease, Note, Seve
 from controller.domain.observation import KeptSeen
 from controller.domain.rollout import messages
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    known_template,
+    moonshift_status,
+)
 from controller.domain.rollout.status import with_canary, with_moonshift_status
 
+EXCHANGED = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
+"""Kinds whose template may be exchanged during a release (`surplus_new_pods`)."""
 GOALS_UNDER_FREEZE = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
 """Goals under which the workload is frozen; under the others its owner's values are restored."""
 
@@ -51,6 +57,7 @@ def corrected(context: ReleaseContext) -> tuple[ReleaseContext, tuple[Note, ...]
     status = context.seen.rollout.status
     status, of_copies = _without_copies(context, status)
     status, of_stable = _with_stable_as_kept(context, status)
+    status = _with_exchange_as_kept(context, status)
     if status is context.seen.rollout.status:
         return context, ()
     rollout = structs.replace(context.seen.rollout, status=status)
@@ -105,6 +112,17 @@ def _with_stable_as_kept(
     return corrected, (Note(reasons.STATUS_CORRECTED, text, Severity.WARNING),)
 
 
+def _with_exchange_as_kept(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """Only a DaemonSet under release exchanges its template, and only for the one that it released."""
+    ours = moonshift_status(status)
+    if not ours.template_exchange or context.seen.workload is None:
+        return status
+    if context.kind not in EXCHANGED or not ours.release:
+        return with_moonshift_status(status, template_exchange="")
+    known = context.kept.facts.template if context.kept is not None else ""
+    return with_moonshift_status(status, template=known or ours.template)
+
+
 def dropping(context: ReleaseContext) -> tuple[DropKept, ...]:
     """Nothing is kept any more."""
     return tuple(_drop(context, kept) for kept in context.seen.kept)
@@ -129,7 +147,11 @@ def _wanted(context: ReleaseContext, status: RolloutStatus) -> KeptFacts:
     owners = last.facts.owners if last is not None else ""
     if context.owners is not None:
         owners = context.meta.annotations[ORIGINAL_STRATEGY]
-    return KeptFacts(context.meta.uid, ours.stable_revision, ours.stable_template, owners)
+    released = ""
+    if context.kind in EXCHANGED:
+        exchanging = bool(ours.template_exchange) and last is not None
+        released = last.facts.template if exchanging and last else known_template(status)
+    return KeptFacts(context.meta.uid, ours.stable_revision, ours.stable_template, owners, released)
 
 
 def _keep(context: ReleaseContext, wanted: KeptFacts, source: ReplicaSet | None) -> KeepRelease:

@@ -21,6 +21,9 @@ CHANGED_AT_ZERO = (
     "the template was changed while the workload had no replicas: there was nothing to release in steps, and pods "
     "that are made from now on have the new template"
 )
+STABLE_REBUILT = (
+    "the stable ReplicaSet was deleted; it is made again from the template that the release keeps"
+)
 COPY_DROPPED = (
     "status.moonshift has a copy that is not used, and nothing else in the cluster has it"
 )

@@ -40,6 +40,7 @@ from controller.domain.rollout.moving.freezing import (
     lost_its_record,
     values_are_lost,
 )
+from controller.domain.rollout.moving.rebuilding import rebuilt
 from controller.domain.rollout.moving.stable_gone import stable_is_gone
 from controller.domain.rollout.naming import new_in_words
 from controller.domain.rollout.pause import read_mailbox
@@ -167,6 +168,9 @@ STATES_AFTER_PODS = (
 def _decide_by_goal(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The next transition of a release whose workload has the freeze and the record that its goal needs."""
     goal = moonshift_status(status).goal
+    stable = rebuilt(context, status)
+    if stable is not None:
+        return stable
     if another_revision_came(context, status):
         first = stable_comes_first(context, status)
         return _return_from_zero(context, status) if first else _start_over(context, status)

@@ -32,7 +32,7 @@ from controller.domain.decision import Reference, Value
 from controller.domain.observation import KeptSeen, Observation, WorkloadSeen
 from controller.domain.pods.deployment import admission_paused
 from controller.domain.pods.left_behind import values_left_behind
-from controller.domain.pods.marks import OwnersRecord, owners_record
+from controller.domain.pods.marks import OwnersRecord, owners_record, read_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
 from controller.domain.pods.returning import back_at, stayed
@@ -243,6 +243,12 @@ class ReleaseContext(Value, frozen=True):
     def kept_owners(self) -> str:
         """The owner's own values (JSON) as the release keeps them; empty if it keeps none."""
         return self.kept.facts.owners if self.kept is not None else ""
+
+    @property
+    def kept_release(self) -> str:
+        """Identity of the release, as the workload's own record or what the release keeps has it."""
+        record = self.owners or read_record(self.kept_owners)
+        return record.release if record is not None else self.template_hash
 
     @property
     def values_to_restore(self) -> OwnersRecord | None:

@@ -11,7 +11,6 @@ from controller.domain import reasons
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
-    kept_template_of,
     lose_kept,
     make_deployment,
     make_rollout,
@@ -59,39 +58,31 @@ def gone_on(world: World) -> World:
     return world
 
 
-@pytest.mark.parametrize("style", ["partition"])
-def test_a_deleted_stable_replica_set_is_reported(style: str) -> None:
-    world = deleted_stable(at_half(style))
-    reason, text = stalled(world)
-    assert reason == reasons.STABLE_REVISION_GONE
-    assert f"its ReplicaSet web-{revision_of(world, 'v1')} was deleted" in text
-    assert "kubectl moonshift undo web" in text
-    assert "promote web" in text
-
-
-def test_a_template_that_is_kept_nowhere_is_gone_with_its_replica_set() -> None:
-    world = at_half("partition")
+def lost_stable(world: World) -> World:
+    """The same, and nothing keeps its template any more."""
     revision = revision_of(world, "v1")
     (stable,) = [rs for rs in world.cluster.replica_sets if rs.revision == revision]
     world.cluster.replica_sets.remove(stable.metadata.key)
     lose_kept(world)
     world.rest()
+    return world
+
+
+def test_a_stable_replica_set_that_is_kept_nowhere_is_reported() -> None:
+    world = lost_stable(at_half("partition"))
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
+    assert f"its ReplicaSet web-{revision_of(world, 'v1')} was deleted" in text
     assert "undo web" not in text
     assert "apply the manifest of img:v1" in text
+    assert "promote web" in text
 
 
-def test_the_stable_version_comes_back_although_its_replica_set_was_deleted() -> None:
-    world = deleted_stable(at_half("partition"))
-    assert sizes_of(world) == {"v2": 10}
-    kept = kept_template_of(world)
-    assert kept is not None
-    world.people.edit(KEY, template=kept)
-    world.rest()
-    assert sizes_of(world) == {"v1": 10}
-    assert status_of(world).phase == "Healthy"
-    assert kept_template_of(world) is None
+def test_a_deleted_stable_replica_set_of_blue_green_is_reported() -> None:
+    world = deleted_stable(at_half("blueGreen"))
+    reason, text = stalled(world)
+    assert reason == reasons.STABLE_REVISION_GONE
+    assert "kubectl moonshift undo web" in text
 
 
 def test_a_canary_release_is_rolled_back_although_the_stable_replica_set_was_deleted() -> None:
@@ -143,7 +134,7 @@ def test_undo_goes_back_to_the_stable_version() -> None:
     assert stalled(world)[0] == ""
 
 
-@pytest.mark.parametrize("lose", [deleted_stable, gone_on])
+@pytest.mark.parametrize("lose", [lost_stable, gone_on])
 def test_promote_ends_the_release_with_the_running_version(lose: Callable[[World], World]) -> None:
     """It jumps to the last step, and approves that."""
     world = at_first_step()
