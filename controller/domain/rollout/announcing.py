@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
 from controller.domain.observation import RoutePresent, RouteState
-from controller.domain.rollout import services
+from controller.domain.rollout import routing, services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -44,6 +44,10 @@ def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:
     )
 
 
+def _ensure(context: ReleaseContext, status: RolloutStatus, plan: RoutePlan) -> EnsureRoutes:
+    return EnsureRoutes(plan, settles_in=routing.settles_in(context, status))
+
+
 def announce(
     context: ReleaseContext, status: RolloutStatus, index: int
 ) -> tuple[RolloutStatus, tuple[Action, ...]]:
@@ -64,7 +68,7 @@ def announce(
     if context.routes_in_use:
         return with_moonshift_status(status, announced_at=context.now), ()
     return with_moonshift_status(status, announced_at=context.now), (
-        EnsureRoutes(_plan(context, status)),
+        _ensure(context, status, _plan(context, status)),
     )
 
 
@@ -94,7 +98,7 @@ def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
             return _repeated(
                 context, status, plan, until=withdrawn_at + max(context.grace, WITHDRAWN_FOR)
             )
-        return Stop(kept, (EnsureRoutes(plan),), wake_at=context.now + context.grace)
+        return Stop(kept, (_ensure(context, status, plan),), wake_at=context.now + context.grace)
     begun = [at for at in (withdrawn_at, _followed_since(status, plan)) if at is not None]
     if not begun:
         # A crash took the status that was to record the write.
@@ -131,4 +135,4 @@ def _repeated(
     """
     if context.now >= until:
         return None
-    return Stop(status, (EnsureRoutes(plan),), wake_at=context.now + REPEATED_AFTER)
+    return Stop(status, (_ensure(context, status, plan),), wake_at=context.now + REPEATED_AFTER)
