@@ -4,6 +4,7 @@ Why it exists: only Istio knows what a mesh does with a change, and which object
 Istio's webhook refuses is an error in Istio's words. It must not know the product.
 """
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,3 +25,39 @@ ISTIO = Extra(
     Program(Path(__file__).parent / "istio", ".", "Istio", tags="vtprotobuf,disable_pgv"),
     {MODULE: (KINDS,)},
 )
+
+
+class _Answer(msgspec.Struct):
+    error: str
+    warning: str
+
+
+_ANSWER = msgspec.json.Decoder(_Answer)
+
+
+class IstioJudge:
+    """The validation of Istio's webhook, without a cluster."""
+
+    def __init__(self, built: BuiltExtra) -> None:
+        self._built = built
+
+    @classmethod
+    async def ready(cls, reporter: Reporter | None = None) -> "IstioJudge":
+        """Return a judge; the first call on a machine compiles Istio: about six minutes."""
+        return cls(await ensure_extra(ISTIO, reporter))
+
+    async def errors(self, objects: Sequence[JsonObject]) -> list[str]:
+        """Return each object's mistakes; an empty text if the webhook would let it pass."""
+        questions = b"".join(msgspec.json.encode({"object": item}) + b"\n" for item in objects)
+        process = await asyncio.create_subprocess_exec(
+            str(self._built.binary),
+            "judge",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        output, errors = await process.communicate(questions)
+        lines = output.splitlines()
+        if process.returncode != 0 or len(lines) != len(objects):
+            raise CommandFailed(f"Istio's judge ended: {errors.decode()[-2000:]}")
+        return [_ANSWER.decode(line).error for line in lines]

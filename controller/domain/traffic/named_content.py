@@ -19,9 +19,14 @@ def noted(
     known: NamedContent | None, routes: tuple[RouteSeen, ...], now: datetime
 ) -> NamedContent | None:
     """What other objects may name, with the time at which it was first seen; None if there is nothing."""
-    content = _content(routes)
-    if not content:
+    found = [
+        f"{route.reference} {route.state.named}"
+        for route in routes
+        if isinstance(route.state, RoutePresent) and route.state.named
+    ]
+    if not found:
         return None
+    content = safe_hash("\n".join(sorted(found)).encode(), 16)
     return known if known is not None and known.content == content else NamedContent(content, now)
 
 
@@ -30,13 +35,3 @@ def settles_in(known: NamedContent | None, grace: timedelta, now: datetime) -> f
     if known is None:
         return 0.0
     return max(0.0, ((known.since or now) + grace - now).total_seconds())
-
-
-def _content(routes: tuple[RouteSeen, ...]) -> str:
-    """A digest of what other objects may name; empty if there is nothing."""
-    found = sorted(
-        f"{route.reference} {route.state.named}"
-        for route in routes
-        if isinstance(route.state, RoutePresent) and route.state.named
-    )
-    return safe_hash("\n".join(found).encode(), 16) if found else ""
