@@ -351,6 +351,15 @@ class EmptySide(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """When it was first seen to have one again."""
 
 
+class NamedContent(msgspec.Struct, frozen=True, rename="camel"):
+    """What gateway objects say that other gateway objects may name, as a digest, and when it was first seen."""
+
+    content: str = ""
+    """A digest of it."""
+    since: datetime | None = None
+    """When it was first seen; it is named a grace period later."""
+
+
 class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Moonshift's own position and timers: everything that a new leader needs to continue.
 
@@ -414,6 +423,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """
     routed_at: datetime | None = None
     """When the gateway objects were first seen to follow `routePlan`."""
+    named_content: NamedContent | None = None
+    """Objects name what it stands for (a subset) a grace period after it was seen; None: there is nothing to name."""
     announced_at: datetime | None = None
     """When the new revision's Services were first named to the gateways, with nothing sent there."""
     withdrawn_at: datetime | None = None

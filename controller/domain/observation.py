@@ -46,8 +46,9 @@ class RoutePresent(Value, frozen=True, tag=True):
     time of a write to our part. `changes` are the changed places in words, `places` their paths. `held`: the owner
     wants such changes left alone. `corrected` are the places of the last put-back, at `corrected_at`, and
     `corrected_before` is the time of the one before. `announced`: proxies learn of Services from objects of this kind.
-    `depth`: 0 if nothing refers to the object, else its distance from such an object. `raw` is the object as read,
-    for rules that need its content.
+    `depth`: 0 if nothing refers to the object, else its distance from such an object. `named` stands for what our
+    writes made others able to name: other content of a deeper object, companion objects; empty if there is nothing.
+    `raw` is the object as read, for rules that need its content.
     """
 
     raw: msgspec.Raw
@@ -66,6 +67,7 @@ class RoutePresent(Value, frozen=True, tag=True):
     corrected_before: datetime | None = None
     announced: bool = False
     depth: int = 0
+    named: str = ""
 
 
 RouteState = RouteAbsent | RouteUnreadable | RoutePresent

@@ -63,7 +63,9 @@ def of_refused(refused: RefusedWrite) -> Refusal:
 class Routes(Protocol):
     """Gateway objects."""
 
-    async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome: ...
+    async def ensure(
+        self, plan: RoutePlan, at: datetime | None = None, settles_in: float = 0.0
+    ) -> Outcome: ...
 
     async def rehearse(self, plan: RoutePlan) -> Outcome: ...
 
@@ -232,7 +234,10 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.UnpinService, services.unpin),
         _writes(decision.EnsureCanaryService, services.ensure_canary),
         _writes(decision.DeleteCanaryService, services.delete_canary),
-        _by(decision.EnsureRoutes, lambda now, fact: now.routes.ensure(fact.plan, fact.at)),
+        _by(
+            decision.EnsureRoutes,
+            lambda now, fact: now.routes.ensure(fact.plan, fact.at, fact.settles_in),
+        ),
         _by(decision.RehearseRoutes, lambda now, fact: now.routes.rehearse(fact.plan)),
         _by(decision.RestoreRoutes, lambda now, fact: now.routes.restore(fact)),
         _writes(decision.DeletePod, podsets.delete_pod),

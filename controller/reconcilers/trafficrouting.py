@@ -232,8 +232,8 @@ class TrafficRoutingReconciler:
             match action:
                 case SetFinalizers():
                     return await set_finalizers(writes, action)
-                case EnsureRoutes(plan=plan, at=at):
-                    return await routes.ensure(plan, at)
+                case EnsureRoutes(plan=plan, at=at, settles_in=settles_in):
+                    return await routes.ensure(plan, at, settles_in)
                 case RehearseRoutes(plan=plan):
                     return await routes.rehearse(plan)
                 case RestoreRoutes():

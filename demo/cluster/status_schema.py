@@ -34,6 +34,7 @@ MADE: tuple[tuple[str, str, type[msgspec.Struct], str], ...] = (
     ("rollouts.yaml", "moonshift", MoonshiftStatus, ""),
     ("trafficroutings.yaml", "emptySides", TrafficRoutingStatus, "emptySides"),
     ("trafficroutings.yaml", "descent", TrafficRoutingStatus, "descent"),
+    ("trafficroutings.yaml", "namedContent", TrafficRoutingStatus, "namedContent"),
     ("trafficroutings.yaml", "members", TrafficRoutingStatus, "members"),
     ("trafficroutings.yaml", "written", TrafficRoutingStatus, "written"),
     ("rollouthistories.yaml", "matches", HistoryStep, "matches"),

@@ -346,6 +346,19 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
+        "traffic.named_content",
+        (
+            "the wait for a subset counts from the subset before it",
+            "if known is not None and known.content == content else",
+            "if known is not None else",
+        ),
+        (
+            "a subset is named at once after the pass that saw it",
+            "    if known is None:\n        return 0.0\n",
+            "    if known is None or known.since != now:\n        return 0.0\n",
+        ),
+    ),
+    *of(
         "traffic.restoring.teardown_order",
         (
             "all is given back in one pass",

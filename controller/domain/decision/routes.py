@@ -115,11 +115,13 @@ class RoutePlan(Value, frozen=True):
 class EnsureRoutes(Value, frozen=True, tag=True):
     """All gateway objects follow the plan, written in dependency order.
 
-    `at` is recorded on objects whose part of ours is put back after somebody changed it.
+    `at` is recorded on objects whose part of ours is put back after somebody changed it. For `settles_in` seconds more
+    no object may name what deeper objects say.
     """
 
     plan: RoutePlan
     at: datetime | None = None
+    settles_in: float = 0.0
 
 
 class RehearseRoutes(Value, frozen=True, tag=True):

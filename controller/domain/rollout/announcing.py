@@ -46,6 +46,10 @@ def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:
     )
 
 
+def _ensure(context: ReleaseContext, status: RolloutStatus, plan: RoutePlan) -> EnsureRoutes:
+    return EnsureRoutes(plan, settles_in=routing.settles_in(context, status))
+
+
 def announce(
     context: ReleaseContext, status: RolloutStatus, index: int
 ) -> tuple[RolloutStatus, tuple[Action, ...]]:
@@ -66,7 +70,7 @@ def announce(
     if context.routes_in_use:
         return with_moonshift_status(status, announced_at=context.now), ()
     return with_moonshift_status(status, announced_at=context.now), (
-        EnsureRoutes(_plan(context, status)),
+        _ensure(context, status, _plan(context, status)),
     )
 
 
@@ -96,7 +100,8 @@ def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
             return _repeated(
                 context, status, plan, until=withdrawn_at + max(context.grace, WITHDRAWN_FOR)
             )
-        return wait_by_choice(kept, context.now + context.grace, (EnsureRoutes(plan),))
+        ensured = (_ensure(context, status, plan),)
+        return wait_by_choice(kept, later(context.now, context.grace), ensured)
     begun = [at for at in (withdrawn_at, _followed_since(status, plan)) if at is not None]
     if not begun:
         # A crash took the status that was to record the write.
@@ -133,4 +138,5 @@ def _repeated(
     """
     if context.now >= until:
         return None
-    return wait_by_choice(status, context.now + REPEATED_AFTER, (EnsureRoutes(plan),))
+    ensured = (_ensure(context, status, plan),)
+    return wait_by_choice(status, context.now + REPEATED_AFTER, ensured)

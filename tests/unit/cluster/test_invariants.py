@@ -211,6 +211,20 @@ BAD: dict[str, tuple[str, Callable[[], HistoryBuilder]]] = {
         "PointedAt",
         lambda: slow(named_subset().route(100).drop(DESTINATION_RULES, "shop")),
     ),
+    "a route that names a subset a second after it was written": (
+        "PointedAt",
+        lambda: slow(with_subset().route(80, 20)),
+    ),
+    "a route without a share that names a subset a second after it was written": (
+        "PointedAt",
+        lambda: slow(with_subset().route(100, 0)),
+    ),
+    "a route that names a subset again a second after it was put back": (
+        "PointedAt",
+        lambda: slow(
+            named_subset().subsets("base").route(100).subsets("base", "canary").route(80, 20)
+        ),
+    ),
     "a Service that stays pinned to pods that are gone": (
         "EmptySides",
         lambda: at_step_1().drop(PODS, "a").drop(PODS, "b").endpoints("shop").long(),
@@ -269,10 +283,29 @@ def test_the_surge_that_the_owner_allows_passes_once_the_last_step_is_approved()
     assert "pods_stay_within_the_surge" not in finished().pod("e", NEW_IMAGE).broken()
 
 
-def named_subset() -> HistoryBuilder:
-    """A release behind one Service, at its first step: the route names the subset of the new pods."""
+def with_subset(seconds: int = 1) -> HistoryBuilder:
+    """A release behind one Service, before its first share, some seconds after the subset of the new pods was
+    written.
+    """
     history = at_rest(SHARED).do("release", NEW_IMAGE).pod("c", NEW_IMAGE, "canary")
-    return history.endpoints("shop", "a", "b", "c").subsets("base", "canary").route(80, 20)
+    history.subsets("base", "canary")
+    for _ in range(seconds - 1):
+        history.endpoints("shop", "a", "b", "c")
+    return history
+
+
+def named_subset() -> HistoryBuilder:
+    """The same at its first step: the route names the subset of the new pods, which was written in time."""
+    return with_subset(3).route(80, 20)
+
+
+def test_a_subset_that_is_named_in_time_passes() -> None:
+    assert "PointedAt" not in slow(named_subset()).broken()
+
+
+def test_a_subset_that_is_written_again_without_a_change_may_be_named_at_once() -> None:
+    history = slow(with_subset(3).subsets("base", "canary").route(80, 20))
+    assert "PointedAt" not in history.broken()
 
 
 def test_a_subset_that_goes_in_time_passes() -> None:

@@ -46,6 +46,10 @@ class Watch:
         """Whether Moonshift leads gateway objects that no object refers to, and such that an object refers to."""
         self.left_at = world.cluster.now
         """The time at which the last object before it was restored."""
+        self.said: dict[int, tuple[object, ...]] = {}
+        """What the gateway objects of each depth say."""
+        self.said_at: dict[int, datetime] = {}
+        """The time at which those of a depth last said something new."""
         self.empty_since: dict[str, datetime] = {}
         """The time since which a side gets requests without a ready pod, while another side has ready pods."""
         self.tried_again_at = world.cluster.now
@@ -112,6 +116,7 @@ class Watch:
         """Check every invariant now."""
         assert not self.statuses.wrong, (self.statuses.wrong, self.world.describe())
         self.referred_objects_are_restored_last()
+        self.objects_are_named_in_time()
         self.no_share_stays_on_an_empty_side()
         context = self.context
         if context is None:
@@ -189,6 +194,26 @@ class Watch:
             waited = (now - self.left_at).total_seconds()
             assert waited >= GRACE, f"restored {waited} s after the object that referred to it"
         self.led = (leading, below)
+
+    def objects_are_named_in_time(self) -> None:
+        """An object follows a plan no sooner than one grace period after deeper objects said something new."""
+        now, said = self.world.cluster.now, dict[int, tuple[object, ...]]()
+        for route in self.world.routes:
+            plan = route.plan and structs.replace(route.plan, identity="", release="")
+            depth = self.world.scripts.depths.get(route.kind, 0)
+            said[depth] = (*said.get(depth, ()), (route.kind, plan, route.touched))
+        for depth in sorted(said, reverse=True):
+            if said[depth] == self.said.get(depth, ()):
+                continue
+            leads = any(plan is not None and not touched for _, plan, touched in said[depth])
+            deeper = [at for other, at in self.said_at.items() if other > depth]
+            waited = min(((now - at).total_seconds() for at in deeper), default=GRACE)
+            assert not leads or waited >= GRACE, (
+                f"an object followed {waited} s after what it names: {self.world.describe()}"
+            )
+            if leads:
+                self.said_at[depth] = now
+        self.said = said
 
     def routes_lead_to_ready_pods(self, context: ReleaseContext) -> None:
         """A route in use has ready pods behind both of its Services."""
