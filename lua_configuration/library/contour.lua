@@ -13,14 +13,11 @@ local TYPES = {
 }
 
 local function path_of(list)
+    local result
     for _, condition in ipairs(list) do
-        for kind, key in pairs(PATH_KEYS) do
-            if condition[key] then
-                return {type = kind, value = condition[key]}
-            end
-        end
+        result = (condition.exact or condition.prefix or condition.regex) and condition or result
     end
-    return {type = "Text", value = "/"}
+    return paths.of(result or {}, PATH_KEYS, "Text")
 end
 
 ---The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of them: Contour takes an exact path that

@@ -92,26 +92,7 @@ end
 
 -- The path of an entry. Without one it is everything; of everything Istio makes the prefix /.
 local function path_of(entry)
-    for kind, key in pairs(PATH_KEYS) do
-        if entry.uri and entry.uri[key] then
-            return {type = kind, value = entry.uri[key]}
-        end
-    end
-    return {type = "Text", value = "/"}
-end
-
--- What an entry's path and a step's path have in common; the step's path is never compared without regard to case.
-local function common_path(step, entry, path)
-    local own = path_of(entry)
-    if path == nil or not entry.ignoreUriCase then
-        return paths.served(step, own, path)
-    end
-    local lower = {type = path.type, value = path.value:lower()}
-    local result = paths.served(step, {type = own.type, value = own.value:lower()}, lower)
-    if result and not tables.same(result, lower) then
-        error("a rule compares its path " .. own.value .. " without regard to case: give the step that path, or one below it")
-    end
-    return result and path
+    return paths.of(entry.uri or {}, PATH_KEYS, "Text", entry.ignoreUriCase)
 end
 
 ---A rule's own match entries, each with the step's conditions in addition; an entry that no request could match is left out.
@@ -123,7 +104,8 @@ function istio.combined(step, source, wanted)
     local result, seen = {}, {}
     for _, entry in ipairs(source and #source > 0 and source or {{}}) do
         entry = tables.copy(entry)
-        local own, part = path_of(entry), common_path(step, entry, wanted.path)
+        local own = path_of(entry)
+        local part = paths.served(step, own, wanted.path)
         if part and not tables.same(own, part) then
             entry.uri = {[PATH_KEYS[part.type]] = part.value}
         end

@@ -2,7 +2,7 @@
 --
 -- A path has `type` and `value`. A PathPrefix is one of whole elements: /a has /a and /a/b, not /ab. A Text is a prefix of
 -- letters, for gateways that compare so. An expression fits the whole path. Wildcards are an exact path with :names, {names}
--- or * in it.
+-- or * in it. A path with `any_case` is compared without regard to case.
 --@use tables
 
 local paths = {}
@@ -92,6 +92,21 @@ local function apart(one, other)
     return one.start ~= other.start and not above and not below
 end
 
+---The path that a rule has under one of several keys; without one of them it is everything.
+---@param holder table
+---@param keys table<string, string> the key of each type
+---@param everything "Text"|"PathPrefix" the type of everything
+---@param any_case? boolean the rule compares without regard to case
+---@return {type: string, value: string, any_case?: boolean}
+function paths.of(holder, keys, everything, any_case)
+    for kind, key in pairs(keys) do
+        if holder[key] then
+            return {type = kind, value = holder[key], any_case = any_case or nil}
+        end
+    end
+    return {type = everything, value = "/"}
+end
+
 ---Lets the prefixes of a step's alternatives be texts, for gateways that compare letters.
 ---@param wanted moonshift.Alternative[]
 ---@return moonshift.Alternative[]
@@ -143,11 +158,22 @@ end
 ---@param wanted? {type: string, value: string}
 ---@return {type: string, value: string}?
 function paths.served(step, own, wanted)
-    local result = paths.common(own, wanted)
-    if result == nil and wanted then
-        step.unserved = wanted.value
+    if wanted == nil then
+        return own
     end
-    return result
+    local known, asked = own, wanted
+    if own.any_case then
+        known = {type = own.type, value = own.value:lower()}
+        asked = {type = wanted.type, value = wanted.value:lower()}
+    end
+    local result = paths.common(known, asked)
+    if result == nil then
+        step.unserved = wanted.value
+    elseif own.any_case and not tables.same(result, asked) then
+        -- The path of a step is never compared so.
+        error("a rule compares its path " .. own.value .. " without regard to case: give the step that path, or one below it")
+    end
+    return own.any_case and result and wanted or result
 end
 
 ---What takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path

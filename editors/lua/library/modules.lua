@@ -62,7 +62,8 @@
 ---How `routes.copies` narrows a copy of a rule.
 ---@class moonshift.CopyWays
 ---@field match_of fun(rule: table): table the part that has the conditions; the function makes the part if it is missing
----@field set_path fun(match: table, path: table, rule: table)
+---@field path_of? fun(match: table): {type: string, value: string} the path of a rule's match
+---@field set_path? fun(match: table, path: table, rule: table, own?: table) `own`: the result of `path_of`
 ---@field add fun(match: table, condition: moonshift.Condition): boolean false if the conditions can never hold together
 ---@field told_apart_by? fun(rule: table, source: table): any the value that distinguishes two copies: the second copy with an equal value is left out; the match if the function is left out
 ---@field finish? fun(rule: table, number: integer, before: integer) lets the copy lead to the new version
@@ -210,9 +211,17 @@ function other_paths.keep(obj, ingress) end
 ---
 ---A path has `type` and `value`. A PathPrefix is one of whole elements: /a has /a and /a/b, not /ab. A Text is a prefix of
 ---letters, for gateways that compare so. An expression fits the whole path. Wildcards are an exact path with :names, {names}
----or * in it.
+---or * in it. A path with `any_case` is compared without regard to case.
 ---For scripts with the line `--@use paths`.
 paths = {}
+
+---The path that a rule has under one of several keys; without one of them it is everything.
+---@param holder table
+---@param keys table<string, string> the key of each type
+---@param everything "Text"|"PathPrefix" the type of everything
+---@param any_case? boolean the rule compares without regard to case
+---@return {type: string, value: string, any_case?: boolean}
+function paths.of(holder, keys, everything, any_case) end
 
 ---Lets the prefixes of a step's alternatives be texts, for gateways that compare letters.
 ---@param wanted moonshift.Alternative[]
@@ -275,7 +284,8 @@ routes = {}
 function routes.first_time(step, value) end
 
 ---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
----A copy that was already made for another rule is left out.
+---A copy that was already made for another rule is left out. With `path_of`, a copy has what the rule's path and the step's
+---have in common, and there is none if that is nothing; without it, the step's path takes the place of the rule's.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
