@@ -27,6 +27,9 @@ MAX_AT_ONCE = 16
 MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _HIDDEN = "\0"
+_PROOFS = ("token", "username", "tokenURL")
+"""Keys of a Secret, each of which alone says how a request is authorized."""
+_SCHEME = re.compile(r"bearer\s", re.IGNORECASE)
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
 Form = tuple[tuple[str, str], ...]
@@ -170,10 +173,15 @@ class Fetching:
         )
 
     async def _value(self, namespace: str, wanted: SecretKey) -> str:
-        found = await self._secrets.read(namespace, wanted.name)
+        found = await self._values(namespace, wanted.name)
         if wanted.key not in found:
             raise Failed(f"Secret {namespace}/{wanted.name} has no {wanted.key}")
-        return found[wanted.key].strip()
+        return found[wanted.key]
+
+    async def _values(self, namespace: str, name: str) -> Mapping[str, str]:
+        """The values of a Secret without the line ends that `echo` and editors put behind them."""
+        found = await self._secrets.read(namespace, name)
+        return {key: value.strip("\r\n") for key, value in found.items()}
 
     def _checked(self, request: Request) -> URL:
         try:
@@ -193,16 +201,22 @@ class Fetching:
     async def _secret(self, request: Request) -> Mapping[str, str]:
         if request.auth is None or not request.auth.name:
             return {}
-        return await self._secrets.read(request.namespace, request.auth.name)
+        return await self._values(request.namespace, request.auth.name)
 
     async def _authorization(self, request: Request, secret: Mapping[str, str]) -> dict[str, str]:
-        if token := secret.get("token"):
-            return {"Authorization": f"Bearer {token.strip()}"}
+        if token := secret.get("token", "").strip():
+            if _SCHEME.match(token):
+                raise Failed(
+                    f"the token of {_named(request)} begins with Bearer, which is put before it: leave the word out"
+                )
+            return {"Authorization": f"Bearer {token}"}
         if secret.get("username"):
             basic = aiohttp.encode_basic_auth(secret["username"], secret.get("password", ""))
             return {"Authorization": basic}
         if secret.get("tokenURL"):
             return {"Authorization": f"Bearer {await self._access_token(request, secret)}"}
+        if empty := next((key for key in _PROOFS if key in secret), None):
+            raise Failed(f"the {empty} of {_named(request)} is empty")
         return {}
 
     async def _access_token(self, request: Request, secret: Mapping[str, str]) -> str:
@@ -218,10 +232,16 @@ class Fetching:
             granted = msgspec.json.decode(body, type=_Token)
         except msgspec.DecodeError as error:
             raise Failed(f"{url.origin()} answered no access token") from error
+        if not granted.access_token:
+            raise Failed(f"{url.origin()} answered an empty access token")
         valid = {one: token for one, token in self._tokens.items() if token[1] > now}
         ends = now + max(0.0, granted.expires_in - 30)
         self._tokens = {**valid, asked: (granted.access_token, ends)}
         return granted.access_token
+
+
+def _named(request: Request) -> str:
+    return f"Secret {request.namespace}/{request.auth.name if request.auth else ''}"
 
 
 def _token_request(request: Request, secret: Mapping[str, str]) -> Request:

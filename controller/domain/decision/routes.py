@@ -100,8 +100,8 @@ class RoutePlan(Value, frozen=True):
     """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
     others: tuple[Reference, ...] = ()
     stable_labels: dict[str, str] | None = None
-    """Labels of the stable pods; None if they are not known. They tell which subsets of a Service are the release's, and
-    are the same for the whole release, so they are no part of the identity.
+    """Labels of the stable pods; None if they are not known. They tell which subsets of a Service are the release's,
+    and are the same for the whole release, so they are no part of the identity.
     """
 
     def for_reference(self, reference: Reference) -> "RoutePlan":

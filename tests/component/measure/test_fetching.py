@@ -127,7 +127,10 @@ async def test_a_server_that_hangs_is_an_error_in_its_time() -> None:
     ("secret", "header"),
     [
         ({"token": "t0ken\n"}, "Bearer t0ken"),
+        ({"token": " t0ken\r\n"}, "Bearer t0ken"),
         ({"username": "me", "password": "pass"}, "Basic bWU6cGFzcw=="),
+        ({"username": "me\n", "password": "pass\r\n"}, "Basic bWU6cGFzcw=="),
+        ({"username": "me", "password": " p "}, "Basic bWU6IHAg"),
     ],
 )
 async def test_a_secret_authenticates(secret: dict[str, str], header: str) -> None:
@@ -142,29 +145,62 @@ async def test_a_secret_authenticates(secret: dict[str, str], header: str) -> No
     assert (headers["Authorization"], headers["X-Scope-OrgID"]) == (header, "eu")
 
 
-async def test_a_token_is_asked_for_once_by_client_credentials() -> None:
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ({"token": "Bearer t0ken"}, "the token of Secret shop/creds begins with Bearer"),
+        ({"token": "bearer\tt0ken\n"}, "begins with Bearer, which is put before it"),
+        ({"token": "\n"}, "the token of Secret shop/creds is empty"),
+        ({"token": "", "ca.crt": ""}, "the token of Secret shop/creds is empty"),
+        ({"username": "", "password": "p"}, "the username of Secret shop/creds is empty"),
+        ({"tokenURL": "\n", "clientID": "me"}, "the tokenURL of Secret shop/creds is empty"),
+    ],
+)
+async def test_a_secret_that_cannot_authenticate_is_reported_before_anything_is_sent(
+    secret: dict[str, str], text: str
+) -> None:
+    query = PrometheusQuery(auth=SecretRef("creds"))
+    async with (
+        served(vector("1")) as pages,
+        fetching(pages.address, secrets=Secrets(creds=secret)) as client,
+    ):
+        with pytest.raises(Failed, match=text):
+            await prometheus.ask(client, "shop", query, "up", pages.address)
+    assert not pages.asked
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+async def test_a_token_is_asked_for_once_by_client_credentials(end: str) -> None:
     token = json_page('{"access_token":"abc","expires_in":3600}')
     async with served(token, vector("1"), vector("2")) as pages:
         creds = {
-            "clientID": "me",
-            "clientSecret": "s",
-            "tokenURL": f"{pages.address}/token",
-            "scope": "m",
+            "clientID": f"me{end}",
+            "clientSecret": f"s{end}",
+            "tokenURL": f"{pages.address}/token{end}",
+            "scope": f"m{end}",
         }
         async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
             query = PrometheusQuery(auth=SecretRef("creds"))
             for _ in range(2):
                 await prometheus.ask(client, "shop", query, "up", pages.address)
     assert [path for _, path, _, _ in pages.asked] == ["/token", "/api/v1/query", "/api/v1/query"]
-    assert pages.asked[0][2]["scope"] == "m"
+    form = pages.asked[0][2]
+    assert (form["scope"], form["client_id"], form["client_secret"]) == ("m", "me", "s")
     assert pages.asked[2][3]["Authorization"] == "Bearer abc"
 
 
-async def test_an_answer_that_is_no_token_is_reported() -> None:
-    async with served(json_page("{}")) as pages:
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("{}", "answered no access token"),
+        ('{"access_token":""}', "answered an empty access token"),
+    ],
+)
+async def test_an_answer_that_is_no_token_is_reported(body: str, text: str) -> None:
+    async with served(json_page(body)) as pages:
         creds = {"tokenURL": f"{pages.address}/token"}
         async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
-            with pytest.raises(Failed, match="answered no access token"):
+            with pytest.raises(Failed, match=text):
                 await prometheus.ask(
                     client, "shop", PrometheusQuery(auth=SecretRef("creds")), "up", pages.address
                 )
