@@ -12,6 +12,7 @@ from controller.domain import reasons
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Refusal, Value
 from controller.domain.gates.secret_places import place_of
+from controller.domain.gates.wording import NO_VALUE
 
 Templates = Mapping[TemplateRef, AnalysisTemplate | Unavailable | None]
 
@@ -46,10 +47,15 @@ def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> 
         if not value and name in defaults and name in given:
             value = _value(defaults[name], workload)
         if not value:
-            text = f"analysis: the argument {name} has no value: give it under args, or {_asked(argument)}"
+            text = f"analysis: the argument {name} {NO_VALUE}: give it under args, or {_asked(argument)}"
             return Refusal(reasons.INVALID_ANALYSIS, text)
         args[f"args.{name}"] = value
     return Resolved(metrics, args)
+
+
+def lacks_a_value(problem: Refusal) -> bool:
+    """Whether an argument or a word of the release would solve the problem."""
+    return problem.reason == reasons.INVALID_ANALYSIS and NO_VALUE in problem.message
 
 
 def _missing(ref: TemplateRef, found: Unavailable | None) -> Refusal:

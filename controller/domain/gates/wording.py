@@ -17,6 +17,10 @@ from controller.domain.gates.secret_places import secrets_of
 _WORD = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_./-]*)\s*\}\}")
 
 
+NO_VALUE = "has no value"
+"""Words of a problem that an argument solves."""
+
+
 class UnknownWord(Value, frozen=True):
     """A text names a word that has no value there; `message` says which one, and which have."""
 
@@ -31,7 +35,7 @@ def filled(metric: Metric, words: Mapping[str, str]) -> Metric | UnknownWord:
             if not words.get(name):
                 known = ", ".join(sorted(word for word in words if words[word]))
                 return UnknownWord(
-                    f"metric {metric.name}: {{{{ {name} }}}} has no value here; known are {known}"
+                    f"metric {metric.name}: {{{{ {name} }}}} {NO_VALUE} here; known are {known}"
                 )
 
     def fill(text: str) -> str:
