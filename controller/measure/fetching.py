@@ -34,6 +34,9 @@ MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _HIDDEN = "\0"
 SECRET_IN_ADDRESS = "a Secret may not say which address is asked"
+_PROOFS = ("token", "username", "tokenURL")
+"""Keys of a Secret, each of which alone says how a request is authorized."""
+_SCHEME = re.compile(r"bearer\s", re.IGNORECASE)
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
 Form = tuple[tuple[str, str], ...]
@@ -176,11 +179,14 @@ class Fetching:
             raise Failed(f"{url.origin()} cannot be asked: {type(error).__name__}") from error
 
     async def _secrets_of(self, request: Request) -> Used:
-        """Every Secret that the request names, each read once."""
+        """Every Secret that the request names, each read once, without the line ends behind its values."""
         names = dict.fromkeys(one.name for one in secrets_of(texts_of(request)))
         if request.auth is not None and request.auth.name:
             names[request.auth.name] = None
-        return {name: await self._secrets.read(request.namespace, name) for name in names}
+        return {
+            name: (await self._secrets.read(request.namespace, name)).without_line_ends()
+            for name in names
+        }
 
     def _checked(self, request: Request) -> URL:
         try:
@@ -199,13 +205,19 @@ class Fetching:
 
     async def _authorization(self, request: Request, auth: GateSecret) -> dict[str, str]:
         secret = auth.values
-        if token := secret.get("token"):
-            return {"Authorization": f"Bearer {token.strip()}"}
+        if token := secret.get("token", "").strip():
+            if _SCHEME.match(token):
+                raise Failed(
+                    f"the token of {auth} begins with Bearer, which is put before it: leave the word out"
+                )
+            return {"Authorization": f"Bearer {token}"}
         if secret.get("username"):
             basic = aiohttp.encode_basic_auth(secret["username"], secret.get("password", ""))
             return {"Authorization": basic}
         if secret.get("tokenURL"):
             return {"Authorization": f"Bearer {await self._access_token(request, auth)}"}
+        if empty := next((key for key in _PROOFS if key in secret), None):
+            raise Failed(f"the {empty} of {auth} is empty")
         return {}
 
     async def _access_token(self, request: Request, auth: GateSecret) -> str:
@@ -223,6 +235,8 @@ class Fetching:
             granted = msgspec.json.decode(body, type=_Token)
         except msgspec.DecodeError as error:
             raise Failed(f"{url.origin()} answered no access token") from error
+        if not granted.access_token:
+            raise Failed(f"{url.origin()} answered an empty access token")
         valid = {one: token for one, token in self._tokens.items() if token[1] > now}
         ends = now + max(0.0, granted.expires_in - 30)
         self._tokens = {**valid, asked: (granted.access_token, ends)}

@@ -127,13 +127,14 @@ class Measuring:
         except Exception as unexpected:
             _log.exception("a measurement failed", extra={"metric": asked.metric.name})
             return Measurement(at=self._now(), query=query, error=type(_first(unexpected)).__name__)
-        samples = [found for found in (new[1], stable[1]) if found is not None]
+        samples = [found for found in (new.samples, stable.samples) if found is not None]
         return Measurement(
             at=self._now(),
-            value=new[0],
-            stable=stable[0],
+            value=new.value,
+            stable=stable.value,
             samples=min(samples, default=None),
             query=query,
+            missing=new.missing or stable.missing,
         )
 
     async def _job(self, key: Key, asked: Measure, query: str) -> Measurement:
@@ -143,7 +144,7 @@ class Measuring:
         value = 1.0 if ran.succeeded else 0.0
         return Measurement(at=self._now(), value=value, query=query, words=ran.words)
 
-    async def _side(self, namespace: str, metric: Metric) -> tuple[float | None, float | None]:
+    async def _side(self, namespace: str, metric: Metric) -> web.Page:
         """The value and the number of samples of one revision."""
         if metric.web is not None:
             return await web.ask(self._fetching, namespace, metric.web)
@@ -155,7 +156,7 @@ class Measuring:
             if metric.min_samples and asked.samples
             else _none()
         )
-        return await _both(self._shared_query(namespace, asked, asked.query), samples)
+        return web.Page(*await _both(self._shared_query(namespace, asked, asked.query), samples))
 
     @staticmethod
     def _query_of(key: Key, asked: Measure) -> str:
@@ -199,8 +200,8 @@ def _first(failure: BaseException) -> BaseException:
     return failure
 
 
-async def _nothing() -> tuple[float | None, float | None]:
-    return None, None
+async def _nothing() -> web.Page:
+    return web.Page(None, None)
 
 
 async def _none() -> float | None:

@@ -31,11 +31,13 @@ class _Answer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Series(msgspec.Struct, frozen=True):
-    value: tuple[float, str]
+    value: tuple[float, str] | None = None
+    histogram: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Range(msgspec.Struct, frozen=True):
     values: tuple[tuple[float, str], ...] = ()
+    histograms: msgspec.Raw = msgspec.Raw(b"")
 
 
 async def ask(
@@ -117,7 +119,7 @@ def number(body: bytes) -> float | None:
         if data.result_type == "vector":
             series = decoded(data.result, list[_Series])
             _one_at_most(len(series))
-            return _value(series[0].value[1]) if series else None
+            return _of_series(series[0]) if series else None
     except (msgspec.DecodeError, ValueError) as error:
         raise Failed("the address answered, but not as a Prometheus does") from error
     raise Failed(f"the query answered a {data.result_type or 'nothing'}: ask for one number")
@@ -129,10 +131,25 @@ def numbers(body: bytes) -> tuple[tuple[datetime, float], ...]:
         data = decoded(body, _Answer).data
         series = decoded(data.result, list[_Range])
         _one_at_most(len(series))
+        _no_histogram(any(one.histograms for one in series))
         values = series[0].values if series else ()
         return tuple((datetime.fromtimestamp(at, UTC), _value(text)) for at, text in values)
     except (msgspec.DecodeError, ValueError) as error:
         raise Failed("the address answered, but not as a Prometheus does") from error
+
+
+def _of_series(series: _Series) -> float:
+    _no_histogram(bool(series.histogram))
+    if series.value is None:
+        raise ValueError("a series without a value")
+    return _value(series.value[1])
+
+
+def _no_histogram(found: bool) -> None:
+    if found:
+        raise Failed(
+            "the query answers a native histogram: ask for one number of it, for example with histogram_quantile()"
+        )
 
 
 def _one_at_most(series: int) -> None:

@@ -4,6 +4,8 @@ Invariant: a path is plain names and list positions, `results.0.value`; nothing 
 without a value is no data; a value that is no number is an error that does not repeat the value.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from controller.api.analysis import WebQuery
@@ -11,10 +13,16 @@ from controller.api.decoding import decoded
 from controller.measure.fetching import Failed, Fetching, Request
 
 
-async def ask(
-    fetching: Fetching, namespace: str, page: WebQuery
-) -> tuple[float | None, float | None]:
-    """The value and, if `samplesPath` asks for it, the number of samples. Raises `Failed`."""
+class Page(NamedTuple):
+    """The value, the number of samples if `samplesPath` asks for it, and why there is no value."""
+
+    value: float | None
+    samples: float | None
+    missing: str = ""
+
+
+async def ask(fetching: Fetching, namespace: str, page: WebQuery) -> Page:
+    """What a page says. Raises `Failed`."""
     request = Request(
         namespace,
         page.url,
@@ -28,7 +36,26 @@ async def ask(
     except msgspec.DecodeError as error:
         raise Failed("the page is no JSON") from error
     samples = at(tree, page.samples_path) if page.samples_path else None
-    return at(tree, page.value_path), samples
+    return Page(at(tree, page.value_path), samples, _why_nothing(tree, page.value_path))
+
+
+def _why_nothing(tree: object, path: str) -> str:
+    """Which part of the path the page does not have; empty if it has all. Nothing of the page itself is repeated."""
+    names = path.split(".")
+    for place, name in enumerate(names):
+        whole = ".".join(names[:place]) or "the page"
+        if isinstance(tree, dict) and name in tree:
+            tree = tree[name]
+        elif isinstance(tree, list) and name.isdecimal() and int(name) < len(tree):
+            tree = tree[int(name)]
+        elif isinstance(tree, list):
+            return f"the page has no {path}: {whole} is a list of {len(tree)}, and positions are written list.0,"
+        elif isinstance(tree, dict):
+            position = ", and positions in lists are written list.0" if "[" in name else ""
+            return f"the page has no {path}: there is no {name} in {whole}{position},"
+        else:
+            return f"the page has no {path}: {whole} has nothing in it,"
+    return f"{path} of the page is null" if tree is None else ""
 
 
 def at(tree: object, path: str) -> float | None:

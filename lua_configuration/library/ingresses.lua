@@ -141,19 +141,4 @@ function ingresses.beside(obj, kind, number, match)
     return result
 end
 
----The value of an annotation that contains JSON; nil if there is none.
----@param annotations table<string, string>
----@param key string
----@return any
-function ingresses.read_json(annotations, key)
-    if annotations[key] == nil then
-        return nil
-    end
-    local value, problem = json.decode(annotations[key])
-    if value == nil then
-        error("the annotation " .. key .. " cannot be read: " .. tostring(problem))
-    end
-    return value
-end
-
 return ingresses

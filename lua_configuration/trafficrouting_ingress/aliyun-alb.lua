@@ -1,6 +1,6 @@
 --@name Aliyun ALB Ingress
 --@can weight,header,cookie
---@use ingresses
+--@use ingresses, named_annotations
 --
 -- A canary Ingress beside the owner's, with one condition; a header or cookie and a share cannot be on one Ingress, so
 -- matches win. Its order is one before the owner's, which has to leave room for it (the default is 10, the lowest 1).
@@ -17,6 +17,8 @@ if order == nil or order < 2 then
     error("the Ingress has the order " .. tostring(order) .. ": a " .. KIND .. " has to come before it, so it needs 2 or more")
 end
 annotations[PREFIX .. "order"] = tostring(order - 1)
+-- The copy's paths lead to another Service; what is said about the stable one by its name is said about that one, too.
+named_annotations.carry_named(annotations, PREFIX, obj.stableService, obj.canaryService, {actions = true})
 
 if obj.matches == nil or #obj.matches == 0 then
     return annotations

@@ -1,6 +1,6 @@
 --@name Skipper Ingress
 --@can weight
---@use steps, tables, ingresses
+--@use steps, tables, named_annotations
 --
 -- Changed in place: every path that leads to the stable Service gets a second one beside it, and an annotation has the shares
 -- of all Services. It holds for the whole Ingress: a Service that it does not name has nothing where it shares a path with
@@ -137,7 +137,7 @@ elseif not found then
 end
 
 data.annotations = data.annotations or {}
-local shares = ingresses.read_json(data.annotations, KEY) or {}
+local shares = named_annotations.read_json(data.annotations, KEY) or {}
 local divided = with_even_shares(before, shares)
 local share = divided[stable] > 0 and divided[stable] + (divided[canary] or 0) or 0
 -- Skipper compares the shares of a path with their sum, whatever it is, and reads fractions.

@@ -241,6 +241,42 @@ async def test_an_ingress_leads_only_matching_requests_to_the_canary(
         assert after == ({CANARY: Fraction(1)} if meant else before), request
 
 
+def with_actions(original: Tree) -> Tree:
+    """The same Ingress for the class alb, with an action of its own name for each Service."""
+    prefix, annotations = "alb.ingress.kubernetes.io/", {**original["metadata"]["annotations"]}
+    text = msgspec.json.encode(original["spec"]).decode()
+    for service in (STABLE, ADMIN, LEGACY):
+        group = {"serviceName": service, "servicePort": "80"}
+        action = {"type": "forward", "forwardConfig": {"targetGroups": [group]}}
+        annotations[f"{prefix}actions.to-{service}"] = msgspec.json.encode(action).decode()
+        named = f'"name":"{service}","port":{{"number":80}}'
+        text = text.replace(named, f'"name":"to-{service}","port":{{"name":"use-annotation"}}')
+    metadata = {**original["metadata"], "annotations": annotations}
+    return {**original, "metadata": metadata, "spec": msgspec.json.decode(text)}
+
+
+@pytest.mark.parametrize("step", [None, *sorted(CLASSES["alb"].steps)])
+@FEWER
+@given(data=st.data(), weight=st.integers(0, 100))
+async def test_paths_that_lead_to_actions_are_divided_and_copied(
+    script_worker: Worker, step: str | None, data: st.DataObject, weight: int
+) -> None:
+    each = CLASSES["alb"]
+    original = with_actions(ingress(data.draw(tables(each.hosts)), each.annotations))
+    matches = [] if step is None else STEPS[step]
+    made = await asked(script_worker, "alb", original, weight if step is None else None, matches)
+    assert not isinstance(made, str), made
+    for request in PROBES:
+        before, after = aws.ingresses([original], request), aws.ingresses(made, request)
+        if step is None and STABLE in before:
+            part = Fraction(weight, 100)
+            shares = {STABLE: 1 - part, CANARY: part}
+            before = {service: share for service, share in shares.items() if share}
+        elif STABLE in before and any(is_meant(match, request) for match in matches):
+            before = {CANARY: Fraction(1)}
+        assert after == before, request
+
+
 @pytest.mark.parametrize(("name", "step"), UNSAYABLE)
 async def test_a_class_refuses_steps_that_it_cannot_express(
     script_worker: Worker, name: str, step: str

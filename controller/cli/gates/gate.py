@@ -28,6 +28,7 @@ from controller.cli.output import show, show_data
 from controller.cli.reading.session import Session, run, to_the_end
 from controller.domain.decision import Refusal
 from controller.domain.gates.asking import asked_about
+from controller.domain.gates.resolving import lacks_a_value
 from controller.domain.gates.watching import Asked
 from controller.kube.client import KubeClient
 from controller.measure.golden import packaged
@@ -254,4 +255,6 @@ async def _replayed(
 
 
 def _hinted(refusal: Refusal) -> str:
+    if not lacks_a_value(refusal):
+        return refusal.message
     return f"{refusal.message} (say it with --arg NAME=VALUE, or fill it with --from-rollout)"

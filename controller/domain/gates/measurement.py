@@ -16,7 +16,8 @@ class Measurement(Value, frozen=True):
     """The answer of a provider at `at`: the new revision's value, and, for a comparison, the stable revision's.
 
     None is no data. `samples` is the number of requests behind the value with fewer requests, if it was asked for.
-    `error` says why there is no answer. `words` are the source's own text about the value, if it has one.
+    `error` says why there is no answer. `words` are the source's own text about the value, if it has one. `missing`
+    says why a page has no value.
     """
 
     at: datetime
@@ -26,6 +27,7 @@ class Measurement(Value, frozen=True):
     query: str = ""
     error: str = ""
     words: str = ""
+    missing: str = ""
 
 
 class Finding(Value, frozen=True):
@@ -46,9 +48,9 @@ def read(metric: Metric, measured: Measurement) -> Finding:
         if too_few:
             return Finding(Reading.NO_DATA, too_few)
     if _is_missing(measured.value):
-        return _without_data(metric, "the query answered no value for the new revision")
+        return _without_data(metric, _nothing_for("new", measured))
     if metric.compare is not None and _is_missing(measured.stable):
-        return _without_data(metric, "the query answered no value for the stable revision")
+        return _without_data(metric, _nothing_for("stable", measured))
     return _judged(metric, measured)
 
 
@@ -74,6 +76,10 @@ def _too_few(wanted: int, samples: float | None) -> str:
 
 def _is_missing(value: float | None) -> bool:
     return value is None or math.isnan(value)
+
+
+def _nothing_for(revision: str, measured: Measurement) -> str:
+    return f"{measured.missing or 'the query answered no value'} for the {revision} revision"
 
 
 def _without_data(metric: Metric, why: str) -> Finding:

@@ -14,6 +14,7 @@ from controller.domain.availability import Unavailable
 from controller.domain.decision import Refusal, Value
 from controller.domain.gates.origins import LONGEST, Origin, Word, unfit
 from controller.domain.gates.secret_places import place_of
+from controller.domain.gates.wording import NO_VALUE
 
 Templates = Mapping[TemplateRef, AnalysisTemplate | Unavailable | None]
 
@@ -48,10 +49,15 @@ def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> 
             text = f"analysis: the argument {name}: a value that is read from the workload {why}"
             return Refusal(reasons.INVALID_ANALYSIS, text)
         if not value.text:
-            text = f"analysis: the argument {name} has no value: give it under args, or {_asked(argument)}"
+            text = f"analysis: the argument {name} {NO_VALUE}: give it under args, or {_asked(argument)}"
             return Refusal(reasons.INVALID_ANALYSIS, text)
         args[f"args.{name}"] = value
     return Resolved(metrics, args)
+
+
+def lacks_a_value(problem: Refusal) -> bool:
+    """Whether an argument or a word of the release would solve the problem."""
+    return problem.reason == reasons.INVALID_ANALYSIS and NO_VALUE in problem.message
 
 
 def _missing(ref: TemplateRef, found: Unavailable | None) -> Refusal:

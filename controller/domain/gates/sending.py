@@ -28,6 +28,14 @@ class GateSecret(Value, frozen=True):
     def _hosts(self) -> tuple[str, ...]:
         return tuple(entry for entry in map(str.strip, self.send_to.split(",")) if entry)
 
+    def __str__(self) -> str:
+        return f"Secret {self.namespace}/{self.name}"
+
+    def without_line_ends(self) -> "GateSecret":
+        """The same Secret without the line ends that `echo` and editors put behind values."""
+        values = {key: value.strip("\r\n") for key, value in self.values.items()}
+        return structs.replace(self, values=values)
+
     def also_to(self, host: str) -> "GateSecret":
         """The same Secret for a person who named the host; one that no gate may use stays so."""
         if not self._hosts:
@@ -44,7 +52,7 @@ class GateSecret(Value, frozen=True):
         else:
             why = f"names other hosts than {host} in its annotation {SEND_TO}, so it is not sent there"
         return (
-            f"Secret {self.namespace}/{self.name} {why}: a person who may write the Secret allows it with "
+            f"{self} {why}: a person who may write the Secret allows it with "
             f"kubectl annotate secret {self.name} -n {self.namespace} --overwrite {setting}"
         )
 

@@ -29,6 +29,10 @@ _WORD = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_./-]*)\s*\}\}")
 Filling = Callable[[Sequence[Piece]], str | Unplaced]
 
 
+NO_VALUE = "has no value"
+"""Words of a problem that an argument solves."""
+
+
 class UnknownWord(Value, frozen=True):
     """A text names a word that has no value there, or one that may not stand there; `message` says which one."""
 
@@ -43,7 +47,7 @@ def filled(metric: Metric, words: Mapping[str, Word]) -> Metric | UnknownWord:
             if name not in words or not words[name].text:
                 known = ", ".join(sorted(word for word in words if words[word].text))
                 return UnknownWord(
-                    f"metric {metric.name}: {{{{ {name} }}}} has no value here; known are {known}"
+                    f"metric {metric.name}: {{{{ {name} }}}} {NO_VALUE} here; known are {known}"
                 )
     filling = _Filling(words)
     made = structs.replace(

@@ -181,6 +181,33 @@ function conditions.add(list, condition, form) end
 ---@return boolean
 function conditions.only_method(holder, method) end
 
+---Annotations of an Ingress that are about a backend by its name, and those with JSON.
+---For scripts with the line `--@use named_annotations`.
+named_annotations = {}
+
+---What annotations say about a backend by its name (`<prefix><field>.<name>`) is also said about another name, except for the
+---fields that are left out.
+---@param annotations table<string, string>
+---@param prefix string
+---@param from string
+---@param to string
+---@param without? table<string, boolean> fields
+function named_annotations.carry_named(annotations, prefix, from, to, without) end
+
+---The keys of annotations about a backend, `<prefix><field>.<name>`, in order.
+---@param annotations table<string, string>
+---@param prefix string
+---@param name string
+---@return string[]
+function named_annotations.about(annotations, prefix, name) end
+
+---The value of an annotation that contains JSON; nil if there is none.
+---@param annotations table<string, string>
+---@param key string
+---@param names? string[] names of fields that the annotation's reader compares without regard to case, as Go programs do
+---@return any
+function named_annotations.read_json(annotations, key, names) end
+
 ---For kinds whose routes refer to backends by their own names, and which declare these backends elsewhere in the object:
 ---the new version gets a copy of each backend of the stable Service.
 ---For scripts with the line `--@use named_backends`.
@@ -691,12 +718,6 @@ function ingresses.change_headers(annotations, prefix, modifier) end
 ---@param match? moonshift.Match
 ---@return table
 function ingresses.beside(obj, kind, number, match) end
-
----The value of an annotation that contains JSON; nil if there is none.
----@param annotations table<string, string>
----@param key string
----@return any
-function ingresses.read_json(annotations, key) end
 
 ---Matches of Istio's HTTP routes: maps of conditions by the name of a header or a parameter.
 ---For scripts with the line `--@use istio`.

@@ -1,6 +1,6 @@
 --@name Ingress of the AWS load balancer controller, in place
 --@can weight,header,header-regex,cookie,query,path,method
---@use steps, tables, backends, weights, conditions, routes, ingresses
+--@use steps, tables, backends, weights, conditions, routes, named_annotations
 --
 -- Divides the stable Service's own share among the target groups of an action, or puts paths for the new revision alone, with
 -- the step's matches as their conditions, before those that go to stable. The controller keeps the order of equal paths.
@@ -11,6 +11,8 @@
 -- obj.params.both: a step's matches and its traffic at once.
 
 local PREFIX = "alb.ingress.kubernetes.io/"
+local FIELDS = {"type", "forwardConfig", "targetGroups", "serviceName", "servicePort", "weight", "field", "values", "regexValues"}
+local MADE_HERE = {actions = true, conditions = true}
 local MAX_GROUPS, MAX_VALUES, PATH_TYPES = 5, 5, {Exact = "Exact", PathPrefix = "Prefix"}
 
 local step = steps.of(obj, "Ingress")
@@ -29,20 +31,16 @@ end
 
 -- What an annotation says about the action or the conditions of a name.
 local function read(what, name)
-    return ingresses.read_json(annotations, PREFIX .. what .. "." .. name)
+    return named_annotations.read_json(annotations, PREFIX .. what .. "." .. name, FIELDS)
 end
 
 local function write(what, name, value)
     annotations[PREFIX .. what .. "." .. name] = json.encode(value)
 end
 
-local function uses_annotation(service)
-    return (service.port or {}).name == "use-annotation"
-end
+local function uses_annotation(service) return (service.port or {}).name == "use-annotation" end
 
-local function forward(groups)
-    return {type = "forward", forwardConfig = {targetGroups = groups}}
-end
+local function forward(groups) return {type = "forward", forwardConfig = {targetGroups = groups}} end
 
 -- The name and the action of a backend; one that names a Service is an action with one group. nil where nothing is forwarded.
 local ports, taken = {}, annotations[PREFIX .. "actions." .. step.stable] ~= nil
@@ -67,6 +65,7 @@ local function lead_to(name, backend)
     if own and name ~= backend.service.name then
         write("conditions", name, own)
     end
+    named_annotations.carry_named(annotations, PREFIX, backend.service.name, name, MADE_HERE)
     backend.service = {name = name, port = {name = "use-annotation"}}
 end
 
@@ -156,6 +155,7 @@ local function copies_of(rule, path, wanted)
         if routes.first_time(step, {rule.host or "", twin.path or "", twin.pathType or "", own}) then
             table.insert(result, twin)
             write("actions", own, forward(groups))
+            named_annotations.carry_named(annotations, PREFIX, path.backend.service.name, own, MADE_HERE)
             if #list > 0 then
                 write("conditions", own, list)
             end

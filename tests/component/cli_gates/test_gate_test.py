@@ -183,6 +183,7 @@ async def test_a_template_is_tried_by_itself_with_its_arguments(tmp_path: Path) 
         result = await gate_test("-f", file, "--prometheus", asked.address, "--arg", "limit=2")
     assert missing.exit_code == 1
     assert "the argument limit has no value" in missing.output
+    assert "say it with --arg" in " ".join(missing.output.split())
     assert result.exit_code == 0, result.output
     assert result.output.startswith("Gate: AnalysisTemplate errors\n")
     assert asked.queries == {"errors / 2"}
@@ -422,3 +423,10 @@ async def test_without_a_cluster_the_secret_is_not_read(tmp_path: Path) -> None:
         result = await gate_test("-f", file, "--prometheus", asked.address)
     assert result.exit_code == 0, result.output
     assert all("Authorization" not in sent for *_, sent in asked.asked)
+
+
+async def test_a_problem_that_no_argument_solves_gets_no_hint_at_arguments(tmp_path: Path) -> None:
+    file = written(tmp_path, gate(metric(), metric()))
+    result = await gate_test("-f", file, "--prometheus", "http://127.0.0.1:9")
+    assert "two metrics are named" in " ".join(result.output.split())
+    assert "--arg" not in result.output

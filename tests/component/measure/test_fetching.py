@@ -127,7 +127,10 @@ async def test_a_server_that_hangs_is_an_error_in_its_time() -> None:
     ("secret", "header"),
     [
         ({"token": "t0ken\n"}, "Bearer t0ken"),
+        ({"token": " t0ken\r\n"}, "Bearer t0ken"),
         ({"username": "me", "password": "pass"}, "Basic bWU6cGFzcw=="),
+        ({"username": "me\n", "password": "pass\r\n"}, "Basic bWU6cGFzcw=="),
+        ({"username": "me", "password": " p "}, "Basic bWU6IHAg"),
     ],
 )
 async def test_a_secret_authenticates(secret: dict[str, str], header: str) -> None:
@@ -142,29 +145,62 @@ async def test_a_secret_authenticates(secret: dict[str, str], header: str) -> No
     assert (headers["Authorization"], headers["X-Scope-OrgID"]) == (header, "eu")
 
 
-async def test_a_token_is_asked_for_once_by_client_credentials() -> None:
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ({"token": "Bearer t0ken"}, "the token of Secret shop/creds begins with Bearer"),
+        ({"token": "bearer\tt0ken\n"}, "begins with Bearer, which is put before it"),
+        ({"token": "\n"}, "the token of Secret shop/creds is empty"),
+        ({"token": "", "ca.crt": ""}, "the token of Secret shop/creds is empty"),
+        ({"username": "", "password": "p"}, "the username of Secret shop/creds is empty"),
+        ({"tokenURL": "\n", "clientID": "me"}, "the tokenURL of Secret shop/creds is empty"),
+    ],
+)
+async def test_a_secret_that_cannot_authenticate_is_reported_before_anything_is_sent(
+    secret: dict[str, str], text: str
+) -> None:
+    query = PrometheusQuery(auth=SecretRef("creds"))
+    async with (
+        served(vector("1")) as pages,
+        fetching(pages.address, secrets=Secrets(creds=secret)) as client,
+    ):
+        with pytest.raises(Failed, match=text):
+            await prometheus.ask(client, "shop", query, "up", pages.address)
+    assert not pages.asked
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+async def test_a_token_is_asked_for_once_by_client_credentials(end: str) -> None:
     token = json_page('{"access_token":"abc","expires_in":3600}')
     async with served(token, vector("1"), vector("2")) as pages:
         creds = {
-            "clientID": "me",
-            "clientSecret": "s",
-            "tokenURL": f"{pages.address}/token",
-            "scope": "m",
+            "clientID": f"me{end}",
+            "clientSecret": f"s{end}",
+            "tokenURL": f"{pages.address}/token{end}",
+            "scope": f"m{end}",
         }
         async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
             query = PrometheusQuery(auth=SecretRef("creds"))
             for _ in range(2):
                 await prometheus.ask(client, "shop", query, "up", pages.address)
     assert [path for _, path, _, _ in pages.asked] == ["/token", "/api/v1/query", "/api/v1/query"]
-    assert pages.asked[0][2]["scope"] == "m"
+    form = pages.asked[0][2]
+    assert (form["scope"], form["client_id"], form["client_secret"]) == ("m", "me", "s")
     assert pages.asked[2][3]["Authorization"] == "Bearer abc"
 
 
-async def test_an_answer_that_is_no_token_is_reported() -> None:
-    async with served(json_page("{}")) as pages:
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("{}", "answered no access token"),
+        ('{"access_token":""}', "answered an empty access token"),
+    ],
+)
+async def test_an_answer_that_is_no_token_is_reported(body: str, text: str) -> None:
+    async with served(json_page(body)) as pages:
         creds = {"tokenURL": f"{pages.address}/token"}
         async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
-            with pytest.raises(Failed, match="answered no access token"):
+            with pytest.raises(Failed, match=text):
                 await prometheus.ask(
                     client, "shop", PrometheusQuery(auth=SecretRef("creds")), "up", pages.address
                 )
@@ -423,7 +459,33 @@ async def test_a_page_is_read_at_a_path(path: str, value: float | None) -> None:
     page = json_page('{"a":{"b":1.5},"list":[0,{"c":2}],"text":"3","n":40}')
     async with served(page) as pages, fetching(pages.address) as client:
         asked_page = WebQuery(url=f"{pages.address}/health", value_path=path, samples_path="n")
-        assert await pages_of.ask(client, "shop", asked_page) == (value, 40)
+        found = await pages_of.ask(client, "shop", asked_page)
+    assert found[:2] == (value, 40)
+    assert (found.missing == "") == (value is not None)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("data.errorRat", "there is no errorRat in data,"),
+        ("errors", "there is no errors in the page,"),
+        (
+            "list[0].v",
+            "there is no list[0] in the page, and positions in lists are written list.0,",
+        ),
+        ("list.v", "list is a list of 1, and positions are written list.0,"),
+        ("list.1.v", "list is a list of 1, and positions are written list.0,"),
+        ("data.rate.more", "data.rate has nothing in it,"),
+        ("data.none", "data.none of the page is null"),
+    ],
+)
+async def test_a_path_that_leads_nowhere_says_where_it_ends(path: str, text: str) -> None:
+    page = json_page('{"data":{"rate":0.5,"none":null},"list":[{"v":1}]}')
+    async with served(page) as pages, fetching(pages.address) as client:
+        found = await pages_of.ask(client, "shop", WebQuery(url=pages.address, value_path=path))
+    assert found.value is None
+    assert found.missing.endswith(text)
+    assert "0.5" not in found.missing
 
 
 @pytest.mark.parametrize(
@@ -433,3 +495,23 @@ async def test_a_page_without_a_number_is_an_error(body: str) -> None:
     async with served(json_page(body)) as pages, fetching(pages.address) as client:
         with pytest.raises(Failed, match=r"no (number|JSON)"):
             await pages_of.ask(client, "shop", WebQuery(url=pages.address, value_path="a"))
+
+
+HISTOGRAM = '[1,{"count":"2","sum":"1","buckets":[]}]'
+
+
+@pytest.mark.parametrize("ranged", [False, True])
+async def test_a_native_histogram_is_said_to_be_one(ranged: bool) -> None:
+    kind, field = ("matrix", "histograms") if ranged else ("vector", "histogram")
+    value = f"[{HISTOGRAM}]" if ranged else HISTOGRAM
+    body = (
+        f'{{"status":"success","data":{{"resultType":"{kind}","result":[{{"{field}":{value}}}]}}}}'
+    )
+    with pytest.raises(Failed, match="the query answers a native histogram: ask for one number"):
+        (prometheus.numbers if ranged else prometheus.number)(body.encode())
+
+
+def test_a_series_without_a_value_is_no_answer_of_a_prometheus() -> None:
+    body = b'{"status":"success","data":{"resultType":"vector","result":[{}]}}'
+    with pytest.raises(Failed, match="not as a Prometheus does"):
+        prometheus.number(body)

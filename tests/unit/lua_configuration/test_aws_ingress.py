@@ -124,3 +124,41 @@ async def test_no_more_target_groups_than_there_may_be(script_worker: Worker) ->
     spec = SPEC.replace("number: 80", "name: use-annotation")
     answer = await asked(script_worker, spec, {"actions.web": json.dumps(action)}, 20)
     assert "an action would have 6 target groups (at most 5)" in answer.message
+
+
+CAPITALS = {
+    "Type": "forward",
+    "ForwardConfig": {
+        "TargetGroups": [
+            {"ServiceName": "web", "ServicePort": "80", "Weight": 90},
+            {"ServiceName": "legacy", "ServicePort": "80", "Weight": 10},
+        ]
+    },
+}
+
+
+async def test_keys_of_an_action_are_read_without_regard_to_case(script_worker: Worker) -> None:
+    spec = SPEC.replace("number: 80", "name: use-annotation")
+    answer = await asked(script_worker, spec, {"actions.web": json.dumps(CAPITALS)}, 10)
+    assert groups(answer, "web") == [("web", 81), ("web-canary", 9), ("legacy", 10)]
+
+
+@pytest.mark.parametrize("field", ["transforms", "anything-new"])
+async def test_what_is_said_about_a_backend_is_said_about_its_copies(
+    script_worker: Worker, field: str
+) -> None:
+    answer = await asked(script_worker, SPEC, {f"{field}.web": "[]"}, matches=[BETA, BETA])
+    found = json.loads(answer.result_json)["annotations"]
+    paths = json.loads(answer.result_json)["spec"]["rules"][0]["http"]["paths"]
+    names = [path["backend"]["service"]["name"] for path in paths]
+    assert len(names) > 1
+    assert {found[f"{PREFIX}/{field}.{name}"] for name in names} == {"[]"}
+
+
+async def test_what_is_said_about_a_backend_is_said_about_its_action_for_another_port(
+    script_worker: Worker,
+) -> None:
+    answer = await asked(script_worker, TWO_PORTS, {"transforms.web": "[]"}, 20)
+    found = json.loads(answer.result_json)["annotations"]
+    assert found[f"{PREFIX}/transforms.web-81"] == "[]"
+    assert f"{PREFIX}/transforms.other" not in found

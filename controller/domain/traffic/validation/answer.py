@@ -7,6 +7,8 @@ Invariant: labels and annotations that the script does not return are kept; scri
 Must not know gateway kinds: rules are the lists of objects directly under `spec`.
 """
 
+import re
+
 import msgspec
 
 from controller.domain.decision import Reference
@@ -57,6 +59,16 @@ def _keeps_in_order(rules: list[Json], wanted: list[Json]) -> bool:
     return all(any(same(rule, _unweighed(want)) for rule in remaining) for want in wanted)
 
 
+def _named_by_annotations(annotations: dict[str, str], services: frozenset[str]) -> set[str]:
+    """Names that annotations give to Services: `<field>.<name>`, with a value that mentions one, as an action does."""
+    leads = [re.compile(rf"(?<![\w.-]){re.escape(service)}(?![\w-])") for service in services]
+    return {
+        key.rpartition("/")[2].partition(".")[2]
+        for key, value in annotations.items()
+        if any(service.search(value) for service in leads)
+    } - {""}
+
+
 def _names_of(original: Tree, services: frozenset[str], namespace: str) -> frozenset[str]:
     """The Services, and the object's own names for them: named elements (upstreams, backends) that mention one."""
     named = {
@@ -98,7 +110,11 @@ def _scales(references: tuple[Reference, ...]) -> frozenset[float]:
 
 
 def _spec_violation(
-    spec: Tree, before: Tree, references: tuple[Reference, ...], namespace: str
+    spec: Tree,
+    before: Tree,
+    references: tuple[Reference, ...],
+    namespace: str,
+    annotations: dict[str, str],
 ) -> str:
     """The violation in the routes themselves, in words, or an empty string."""
     stable = frozenset(reference.stable_service for reference in references)
@@ -107,7 +123,8 @@ def _spec_violation(
         return violation
     if host := _foreign_host(spec, before, services, namespace):
         return f"the script leads to {host}, which neither the original nor the Rollout names"
-    if key := _lost_rules(spec, before, services, namespace):
+    named = services | _named_by_annotations(annotations, services)
+    if key := _lost_rules(spec, before, named, namespace):
         return f"the script changed, moved or lost a rule in spec.{key} that does not concern the Rollout"
     return ""
 
@@ -150,7 +167,8 @@ def validate_tree(
             "the script's answer has no spec; a script returns obj.data, changed as needed"
         )
     before = before if isinstance(before, dict) else {}
-    if violation := _spec_violation(spec, before, references, namespace):
+    annotations = strings_of(original.get("annotations"))
+    if violation := _spec_violation(spec, before, references, namespace, annotations):
         return Violation(violation)
     content: Tree = {"spec": spec}
     for name in ("labels", "annotations"):

@@ -150,3 +150,14 @@ def test_every_number_has_a_reading_and_nothing_without_data_is_good(
     assert found.reason
     if value is None or math.isnan(value):
         assert found.reading is Reading.NO_DATA
+
+
+def test_a_missing_value_is_explained_by_the_page_if_it_can() -> None:
+    metric = Metric(name="errors")
+    assert "no value for the new revision" in read(metric, Measurement(at=NOW)).reason
+    found = read(
+        metric, Measurement(at=NOW, missing="the page has no a: there is no a in the page,")
+    )
+    assert found.reason.startswith(
+        "the page has no a: there is no a in the page, for the new revision"
+    )
