@@ -177,7 +177,8 @@ class World:
         self._hold_scripts(key, _references(rollout))
         self._hold(key, self._kinds_of(rollout))
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
-        services, slices = self._services(rollout)
+        shared = self._shared_routing(rollout)
+        services, slices = self._services(rollout, shared)
         present = workload if isinstance(workload, WorkloadSeen) else None
         originals = present is not None and moved_by_the_original(present.object, key.name)
         gates = self._gates
@@ -197,7 +198,7 @@ class World:
             detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
             services=services,
             slices=slices,
-            traffic_routing=self._shared_routing(rollout),
+            traffic_routing=shared,
             config=config_of(rollout, present, self._config_objects),
             histories_kept=self._histories_kept,
             appends_pod_labels=self._appends_pod_labels,
@@ -353,19 +354,24 @@ class World:
             ended_pods=ended,
         )
 
-    def _services(self, rollout: Rollout) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:
+    def _services(
+        self, rollout: Rollout, shared: TrafficRouting | None
+    ) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:
+        """The Services that its routes name, and those of the TrafficRouting that it shares."""
         plan = rollout.spec.strategy.plan
         if plan is None:
             return {}, ()
         found: dict[str, Service] = {}
         slices: list[EndpointSlice] = []
-        for pair in services_of(plan.traffic_routings, plan.disable_generate_canary_service):
-            for name in dict.fromkeys((pair.stable, pair.canary)):
-                key = Key(rollout.metadata.namespace, name)
-                service = self._caches.services.get(key)
-                if service is not None:
-                    found[name] = service
-                slices += self._caches.slices.index(SERVICE, str(key))
+        pairs = services_of(plan.traffic_routings, plan.disable_generate_canary_service)
+        led = [name for pair in pairs for name in (pair.stable, pair.canary)]
+        led += [entry.service for entry in shared.spec.object_ref] if shared is not None else []
+        for name in dict.fromkeys(led):
+            key = Key(rollout.metadata.namespace, name)
+            service = self._caches.services.get(key)
+            if service is not None:
+                found[name] = service
+            slices += self._caches.slices.index(SERVICE, str(key))
         return found, tuple(slices)
 
     def _shared_routing(self, rollout: Rollout) -> TrafficRouting | None:

@@ -278,7 +278,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.routing",
         (
             "the first route does not wait for the margin",
-            "    return Stop(status=status, wake_at=due) if due > context.now else None\n",
+            "    return wait_by_choice(status, due) if due > context.now else None\n",
             "    return None\n",
             RELEASES,
         ),

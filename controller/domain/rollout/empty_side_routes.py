@@ -205,6 +205,7 @@ def _joined(problem: Refusal | None, other: Refusal | None) -> Refusal | None:
         reasons.SERVICE_NOT_FOUND,
         reasons.SERVICE_WITHOUT_SELECTOR,
         reasons.STABLE_REVISION_GONE,
+        reasons.SERVICE_SELECTS_NO_POD,
     )
     if other.reason in causes:
         problem, other = other, problem

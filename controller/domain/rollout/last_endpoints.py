@@ -66,14 +66,24 @@ def _services_to_keep(context: ReleaseContext, status: RolloutStatus) -> list[Se
     if context.seen.workload is None or not context.replicas:
         return []
     empty = moonshift_status(status).services_empty_before
+    own = (name for name in context.stable_services if not context.is_pinned_by_another(name))
     return [
         found
-        for name in context.stable_services
+        for name in (*own, *_shared_services(context))
         if name not in empty
         and (found := context.service(name)) is not None
         and selects_pods(found, (context.revision_label,))
-        and not context.is_pinned_by_another(name)
     ]
+
+
+def _shared_services(context: ReleaseContext) -> list[str]:
+    """Services of the TrafficRouting that this Rollout shares, behind which no pods are ready but its own."""
+    routing = context.seen.traffic_routing
+    pods = [*context.workload.pods, *(pod for extra in context.seen.canaries for pod in extra.pods)]
+    ours = {pod.metadata.uid for pod in pods}
+    named = [entry.service for entry in routing.spec.object_ref] if routing is not None else []
+    behind = ((name, context.ready_endpoints(name)) for name in dict.fromkeys(named))
+    return [name for name, ready in behind if ready and ready <= ours]
 
 
 def _ready(pods: Iterable[Pod]) -> list[Pod]:

@@ -9,6 +9,7 @@ from controller.api.rollout import MoonshiftStatus, Phase, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.changes_by_people import NO_REQUESTS, has_request, requests_of
+from controller.domain.rollout.moving.given_up import given_up_pods
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.services import pin_is_wanted
@@ -59,6 +60,8 @@ class Watch:
         self.sent: set[tuple[int, object]] = set(enumerate(NO_REQUESTS))
         """Mailboxes by their number, with every request that was ever in them."""
         """Approvals and jumps that people wrote."""
+        self.phase = ""
+        """The phase of the Rollout after the last write."""
         self.statuses = StatusChecker(world)
         world.cluster.caches.rollouts.subscribe(self.no_pass_writes_a_request)
         world.watchers.append(self.check)
@@ -119,6 +122,7 @@ class Watch:
         self.objects_are_named_in_time()
         self.no_share_stays_on_an_empty_side()
         context = self.context
+        self.every_end_leads_somewhere(context)
         if context is None:
             return
         status = self.world.intended(KEY) or context.seen.rollout.status
@@ -135,6 +139,21 @@ class Watch:
             self.batch_is_kept(context, ours)
         if not self.excused and context.style is Style.PARTITION and context.replicas > 0:
             self.owners_limits_are_kept(context, ours)
+
+    def every_end_leads_somewhere(self, context: ReleaseContext | None) -> None:
+        """When a release is over, each Service that its routes name has a ready endpoint, or had none before; and no
+        pod of a revision that was given up is left.
+        """
+        rollout = self.world.cluster.rollouts.get(KEY)
+        before, self.phase = self.phase, rollout.status.phase if rollout is not None else ""
+        ended = (before, self.phase) == (Phase.PROGRESSING, Phase.HEALTHY)
+        if context is None or not ended or self.forced or not context.replicas:
+            return
+        why = self.world.describe()
+        for name in context.stable_services:
+            found = self.world.cluster.services.get(Key(NAMESPACE, name))
+            assert found is None or context.ready_endpoints(name), why
+        assert not given_up_pods(context, context.seen.rollout.status), why
 
     def no_pass_writes_a_request(self, old: Rollout | None, new: Rollout | None) -> None:
         """A pass writes no approval or jump that no person wrote; else each release of a crowd would go first."""

@@ -237,15 +237,18 @@ def test_pods_that_the_owner_kept_at_an_older_revision_stay_there_in_a_rollback(
     """They ran before the release: the owner's limits still hold for them."""
     world = limited(which, "20%", "40%")
     approve(world)
+    approve(world)
+    assert status_of(world).phase == Phase.HEALTHY
     assert versions_of(world) == {"v1": 3, "v2": 2}
     release_set(world, "v3")
     world.rest()
-    assert versions_of(world).get("v3") == 1
+    before = versions_of(world)
+    assert before["v3"] == 1
     stable = next(v for v in ("v1", "v2") if revision_of(world, v) in stable_revision(world))
     release_set(world, stable)
     world.rest()
     assert "v3" not in versions_of(world)
-    assert versions_of(world).get("v1", 0) >= 3
+    assert versions_of(world)["v1"] >= before["v1"]
     assert strategy_of(world) == LIMITS[which][1]
 
 
