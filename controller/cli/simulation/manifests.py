@@ -15,11 +15,11 @@ from controller.api.jsontree import JsonObject, child
 from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, V1BETA1
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Rollout, WorkloadRef
+from controller.api.schema import problems
 from controller.cli.failures import Failure
 from controller.cli.script_tools.cases import defaulted
 from controller.cli.script_tools.yaml_text import read_documents
 from controller.cli.simulation.built_in import GATEWAY_OBJECT, SERVICE, named, workload_problems
-from controller.cli.simulation.schema import problems
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.domain.traffic.tree import Json, Tree
