@@ -17,6 +17,7 @@ from controller.api.names import CONFIGURATION, V1BETA1
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Rollout, WorkloadRef
 from controller.api.schema import problems
 from controller.cli.failures import Failure
+from controller.cli.files import read_text
 from controller.cli.script_tools.cases import defaulted
 from controller.cli.script_tools.yaml_text import read_documents
 from controller.cli.simulation.built_in import GATEWAY_OBJECT, SERVICE, named, workload_problems
@@ -43,7 +44,7 @@ def read_manifests(paths: Iterable[Path]) -> list[Tree]:
 
 def _documents(file: Path) -> list[Tree]:
     try:
-        documents = read_documents(file.read_text(encoding="utf-8"))
+        documents = read_documents(read_text(file))
     except (OSError, ValueError) as problem:
         raise Failure(f"{file} cannot be read: {' '.join(str(problem).split())}") from problem
     found: list[Tree] = []
