@@ -24,6 +24,8 @@ KEPT_V1BETA1 = "moonshift.dev/v1beta1"
 """Annotation on a Rollout read as v1alpha1: fields that only v1beta1 has."""
 KEPT_V1ALPHA1 = "moonshift.dev/v1alpha1"
 """Annotation on a Rollout written as v1alpha1: the spelling it was written in."""
+NOT_CONVERTED = "moonshift.dev/not-converted"
+"""Annotation on a Rollout read as v1alpha1 that could not be converted: why it is shown without its plan."""
 ROLLBACK_IN_BATCH = f"{GROUP}/rollback-in-batch"
 """Annotation on a Rollout: `true` rolls back batch by batch."""
 

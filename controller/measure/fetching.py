@@ -3,6 +3,8 @@
 Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query;
 not even those where they repeat a Secret. A gate must not become a way to read pages that its author cannot reach. A
 value of a Secret is sent only to a host that the Secret names. A request that could not connect is tried once more.
+What a namespace occupies (turns, threads, memory) takes nothing from others, and a wait for a turn counts against the
+time of the one who waits.
 """
 
 import asyncio
@@ -18,6 +20,7 @@ import msgspec
 from yarl import URL
 
 from controller.api.analysis import Header, SecretKey, SecretRef
+from controller.api.decoding import decoded
 from controller.domain.gates.secret_places import secrets_of, with_values
 from controller.domain.gates.sending import GateSecret
 from controller.measure.confidential import (
@@ -26,10 +29,12 @@ from controller.measure.confidential import (
     repeated_in_refusal,
 )
 from controller.measure.egress import AllowList, CheckedResolver, Refused
+from controller.measure.names import ASKER, Names
+from controller.measure.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024
 MAX_AT_ONCE = 16
-"""Requests of all gates under way."""
+"""Requests under way, beside the one that every namespace may always have."""
 MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _HIDDEN = "\0"
@@ -73,6 +78,14 @@ class Secrets(Protocol):
         ...
 
 
+class _Share:
+    """What one namespace has under way."""
+
+    def __init__(self) -> None:
+        self.turns = asyncio.Semaphore(MAX_OF_NAMESPACE)
+        self.own = asyncio.Semaphore(1)
+
+
 class Fetching:
     """Requests of gates, over one pool of connections."""
 
@@ -82,8 +95,8 @@ class Fetching:
         self._allowed = allowed
         self._secrets = secrets
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
-        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        self._resolver = CheckedResolver(aiohttp.ThreadedResolver(), allowed, api_server)
+        self._shares: WeakValueDictionary[str, _Share] = WeakValueDictionary()
+        self._resolver = CheckedResolver(Names(), allowed, api_server)
         self._connector = aiohttp.TCPConnector(
             resolver=self._resolver, use_dns_cache=False, limit=0
         )
@@ -94,7 +107,7 @@ class Fetching:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
             auto_decompress=False,
         )
-        self._tokens: dict[Request, tuple[str, float]] = {}
+        self._tokens = Tokens()
 
     async def aclose(self) -> None:
         """Close the pool of connections."""
@@ -103,15 +116,19 @@ class Fetching:
 
     async def fetch(self, request: Request) -> bytes:
         """The body of the answer. Raises `Failed`."""
-        share = self._shares.setdefault(request.namespace, asyncio.Semaphore(MAX_OF_NAMESPACE))
-        async with share, self._slots:
-            try:
-                async with asyncio.timeout(request.timeout_seconds):
-                    return await self._fetch(request)
-            except TimeoutError as error:
-                raise Failed(
-                    f"no answer within {request.timeout_seconds} s from {_origin(request.url)}"
-                ) from error
+        share = self._shares.setdefault(request.namespace, _Share())
+        ASKER.set(request.namespace)
+        try:
+            async with asyncio.timeout(request.timeout_seconds), share.turns, self._turn(share):
+                return await self._fetch(request)
+        except TimeoutError as error:
+            raise Failed(
+                f"no answer within {request.timeout_seconds} s from {_origin(request.url)}"
+            ) from error
+
+    def _turn(self, share: _Share) -> asyncio.Semaphore:
+        """One request of each namespace needs no turn among the requests of all."""
+        return self._slots if share.own.locked() else share.own
 
     async def _fetch(self, request: Request) -> bytes:
         place = self._checked(_without_values(request))
@@ -126,6 +143,10 @@ class Fetching:
         auth = used.get(request.auth.name) if request.auth is not None else None
         secret = auth.values if auth is not None else {}
         headers = {header.name: header.value for header in request.headers}
+        for name in filter(self._allowed.refuses_header, headers):
+            raise Failed(
+                f"a gate may not send the header {name}, which says where a request goes or how it is read"
+            )
         authorization = await self._authorization(request, auth) if auth is not None else {}
         confidential = confidential_of(
             secret, filled_in.values(), authorization.get("Authorization", "")
@@ -135,7 +156,7 @@ class Fetching:
         except Status as refused:
             if refused.status == UNAUTHORIZED:
                 # The token may have been taken back before its end.
-                self._tokens.pop(_token_request(request, secret), None)
+                self._tokens.drop(_token_request(request, secret))
             if repeated_in_refusal(refused.body, confidential):
                 raise Status(refused.status, b"", str(refused)) from None
             raise
@@ -225,22 +246,25 @@ class Fetching:
         secret = auth.values
         asked = _token_request(request, secret)
         now = asyncio.get_running_loop().time()
-        known = self._tokens.get(asked)
-        if known is not None and known[1] > now:
-            return known[0]
+        known = self._tokens.get(asked, now)
+        if known is not None:
+            return known
         url = self._checked(asked)
         _sent_to(auth, url)
         body = await self._sent_twice(url, asked.form, {}, secret)
         try:
-            granted = msgspec.json.decode(body, type=_Token)
+            granted = decoded(body, _Token)
         except msgspec.DecodeError as error:
             raise Failed(f"{url.origin()} answered no access token") from error
-        if not granted.access_token:
+        token = granted.access_token
+        if not token:
             raise Failed(f"{url.origin()} answered an empty access token")
-        valid = {one: token for one, token in self._tokens.items() if token[1] > now}
-        ends = now + max(0.0, granted.expires_in - 30)
-        self._tokens = {**valid, asked: (granted.access_token, ends)}
-        return granted.access_token
+        if len(token) > LONGEST:
+            raise Failed(
+                f"{url.origin()} answered an access token of more than {LONGEST} characters"
+            )
+        self._tokens.keep(asked, request.namespace, token, granted.expires_in, now)
+        return token
 
 
 def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:

@@ -20,9 +20,10 @@ from controller.api.rollout import Rollout
 from controller.api.salvage import read_rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.client import KubeClient
+from controller.kube.nesting import outlined, read_around
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS, ROLLOUTS
 from controller.kube.store import Store
-from controller.kube.watch import read_identity, read_page
+from controller.kube.watch import page_of, read_identity, read_page
 
 LIVE_BURST = 40
 LIVE_AT_ONCE = 8
@@ -98,8 +99,9 @@ class CachedReader:
     async def _listed(self, namespace: str) -> Sequence[Rollout]:
         found: list[Rollout] = []
         async with self._turn:
-            async for page in self._client.list_pages(ROLLOUTS, namespace):
-                known = map(self._readable, read_page(page).items or ())
+            async for body in self._client.list_pages(ROLLOUTS, namespace):
+                page, _ = await read_around(page_of, body)
+                known = map(self._readable, page.items or ())
                 found += (rollout for rollout in known if rollout is not None)
         return found
 
@@ -108,7 +110,7 @@ class CachedReader:
         try:
             return read_rollout(item)
         except msgspec.MsgspecError as failure:
-            named = read_identity(item).metadata
+            named = read_identity(outlined(bytes(item))).metadata
             log.warning("a Rollout cannot be read: %s/%s: %s", named.namespace, named.name, failure)
             return self._rollouts.get(Key(named.namespace, named.name))
 

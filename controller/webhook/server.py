@@ -14,12 +14,15 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 from aiohttp import web
 
+from controller.api.names import KEPT_V1BETA1, V1BETA1
 from controller.errors import BadConfiguration
+from controller.kube.nesting import read_around
+from controller.kube.packaged_schemas import schema_of
 from controller.runtime.beside import beside
 from controller.webhook.admission import STATUS_PATH, Handler
 from controller.webhook.connections import MAX_PENDING_CONNECTIONS, Acceptor, ConnectionLimits
@@ -34,8 +37,9 @@ from controller.webhook.review import (
     admission_response,
     refused,
 )
-from controller.webhook.trees import TooManyValues, check_page
+from controller.webhook.trees import TooManyValues, check_page, check_whole
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 8.0
@@ -121,8 +125,10 @@ Endpoint = Callable[[memoryview], Awaitable[Reply]]
 
 def _admission(handler: Handler) -> Endpoint:
     async def endpoint(body: memoryview) -> Reply:
-        review = msgspec.json.decode(body, type=AdmissionReview)
+        review = await _around(_admission_of, body)
         try:
+            # The stored object may be too deep, so that it can be repaired and deleted.
+            check_whole(review.request.object)
             answer = await handler(review.request)
         except TooManyValues as refusal:
             answer = refused(str(refusal), 413)
@@ -176,10 +182,26 @@ def _log_refusal(review: AdmissionReview, answer: Answer) -> None:
     )
 
 
+_conversion_of = msgspec.json.Decoder(ConversionReview).decode
+_admission_of = msgspec.json.Decoder(AdmissionReview).decode
+_ADDS = KEPT_V1BETA1.encode()
+
+
+async def _around(read: Callable[[bytes | memoryview], T], body: memoryview) -> T:
+    """The review, with a mark in place of everything that is nested too deeply."""
+    try:
+        return read(body)
+    except RecursionError:
+        return (await read_around(read, bytes(body))).value
+
+
 def _conversion(offload: Offload) -> Endpoint:
     async def endpoint(body: memoryview) -> Reply:
         check_page(body)
-        review = msgspec.json.decode(body, type=ConversionReview)
+        review = await _around(_conversion_of, body)
+        if any(_ADDS in bytes(raw) for raw in review.request.objects):
+            # before the loop needs it: reading the schema takes half a second
+            await asyncio.to_thread(schema_of, V1BETA1, "Rollout")
         return Reply(await offload.run(review.request.objects, lambda: convert(review)), True)
 
     return endpoint

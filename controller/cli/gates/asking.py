@@ -18,6 +18,7 @@ from yarl import URL
 
 from controller.api.analysis import Header, Metric, SecretRef
 from controller.cli.failures import Failure
+from controller.cli.files import read_text
 from controller.domain.gates.sending import GateSecret
 from controller.domain.gates.watching import Asked
 from controller.effects.gate_secrets import GateSecrets
@@ -92,9 +93,16 @@ def access_of(
     return Access(
         address or "",
         tuple(map(_header, headers)),
-        token_file.read_text(encoding="utf-8").strip() if token_file is not None else "",
-        authority_file.read_text(encoding="utf-8") if authority_file is not None else "",
+        _content(token_file).strip(),
+        _content(authority_file),
     )
+
+
+def _content(path: Path | None) -> str:
+    try:
+        return "" if path is None else read_text(path)
+    except (OSError, ValueError) as problem:
+        raise Failure(f"{path} cannot be read: {problem}") from problem
 
 
 def _header(text: str) -> Header:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.analysis import JobQuery
-from controller.api.jsontree import JsonObject
+from controller.api.jsontree import JsonObject, changed, child, items
 from controller.domain.gates import jobs
 from controller.domain.gates.origins import Origin, Piece, Unplaced, Word, unfit
 
@@ -95,24 +95,17 @@ def with_arguments(query: JobQuery, words: Mapping[str, Word]) -> JobQuery:
         if name.startswith("args.") and word.origin is not Origin.SECRET and not unfit(word.text)
     }
     spec = jobs.tree(query)
-    template = spec.get("template")
-    pod = template.get("spec") if isinstance(template, dict) else None
-    if not added or not isinstance(pod, dict):
-        return query
-    filled = {
-        kind: [_with_variables(one, added) for one in pod[kind]]
-        for kind in _CONTAINERS
-        if isinstance(pod.get(kind), list)
-    }
-    made = {**spec, "template": {**template, "spec": {**pod, **filled}}}
-    return structs.replace(query, spec=msgspec.Raw(msgspec.json.encode(made)))
+    for kind in _CONTAINERS:
+        place = ("template", "spec", kind)
+        if containers := items(child(spec, *place[:-1]), kind):
+            spec = changed(spec, place, [_with_variables(one, added) for one in containers])
+    return structs.replace(query, spec=msgspec.Raw(msgspec.json.encode(spec)))
 
 
 def _with_variables(container: object, added: Mapping[str, str]) -> object:
     if not isinstance(container, dict):
         return container
-    own = container.get("env")
-    own = own if isinstance(own, list) else []
+    own = items(container, "env")
     known = {one.get("name") for one in own if isinstance(one, dict)}
     ours: list[JsonObject] = [
         {"name": name, "value": value} for name, value in added.items() if name not in known

@@ -11,6 +11,7 @@ from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
 from controller.measure import prometheus
 from controller.measure import web as pages_of
 from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, MAX_OF_NAMESPACE, Failed, Request
+from controller.measure.tokens import LONGEST
 from tests.component.luaworker.certificates import authority, write_pair
 from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
 
@@ -381,13 +382,17 @@ async def test_a_server_is_trusted_by_the_authority_of_the_secret_alone(tmp_path
     assert len(pages.asked) == 1
 
 
-async def test_no_more_than_so_many_requests_are_under_way() -> None:
+NAMESPACES = 10
+
+
+async def test_no_more_than_so_many_requests_are_under_way_and_one_of_each_namespace() -> None:
     open_now, most, full = 0, 0, asyncio.Event()
+    most_of_all = MAX_AT_ONCE + NAMESPACES
 
     async def held(_request: web.Request) -> web.StreamResponse:
         nonlocal open_now, most
         open_now, most = open_now + 1, max(most, open_now + 1)
-        if open_now == MAX_AT_ONCE:
+        if open_now == most_of_all:
             full.set()
         await full.wait()
         open_now -= 1
@@ -398,10 +403,76 @@ async def test_no_more_than_so_many_requests_are_under_way() -> None:
         fetching(pages.address) as client,
         asyncio.TaskGroup() as all_,
     ):
-        for number in range(2 * MAX_AT_ONCE):
-            request = Request(f"n{number}", f"{pages.address}/{number}", timeout_seconds=50)
+        for number in range(NAMESPACES * MAX_OF_NAMESPACE):
+            space = f"n{number % NAMESPACES}"
+            request = Request(space, f"{pages.address}/{number}", timeout_seconds=50)
             all_.create_task(client.fetch(request))
-    assert (most, len(pages.asked)) == (MAX_AT_ONCE, 2 * MAX_AT_ONCE)
+    assert (most, len(pages.asked)) == (most_of_all, NAMESPACES * MAX_OF_NAMESPACE)
+
+
+async def test_many_namespaces_whose_sources_hang_delay_no_other_one() -> None:
+    never = asyncio.Event()
+
+    async def answers(request: web.Request) -> web.StreamResponse:
+        if request.path.startswith("/slow"):
+            await never.wait()
+        return web.Response(text="ok")
+
+    async with served(answers) as pages, fetching(pages.address) as client:
+        slow = [
+            asyncio.create_task(
+                client.fetch(Request(f"slow{number % 20}", f"{pages.address}/slow"))
+            )
+            for number in range(20 * MAX_OF_NAMESPACE)
+        ]
+        await pages.reached.wait()
+        async with asyncio.timeout(5):
+            assert await client.fetch(Request("shop", f"{pages.address}/quick")) == b"ok"
+        never.set()
+        await asyncio.gather(*slow)
+
+
+async def test_a_wait_for_a_turn_counts_against_the_time_of_the_one_who_waits() -> None:
+    never, full = asyncio.Event(), asyncio.Event()
+    open_now = 0
+
+    async def answers(request: web.Request) -> web.StreamResponse:
+        nonlocal open_now
+        open_now += 1
+        if open_now == MAX_OF_NAMESPACE:
+            full.set()
+        await never.wait()
+        return web.Response(text="ok")
+
+    async with served(answers) as pages, fetching(pages.address) as client:
+        slow = [
+            asyncio.create_task(client.fetch(Request("shop", f"{pages.address}/{number}")))
+            for number in range(MAX_OF_NAMESPACE)
+        ]
+        await full.wait()
+        with pytest.raises(Failed, match="no answer within 1 s"):
+            await client.fetch(Request("shop", f"{pages.address}/late", timeout_seconds=1))
+        assert len(pages.asked) == MAX_OF_NAMESPACE
+        never.set()
+        await asyncio.gather(*slow)
+
+
+async def test_a_header_that_changes_the_message_is_not_sent() -> None:
+    async with served(vector("1")) as pages, fetching(pages.address) as client:
+        request = Request("shop", pages.address, headers=(Header("Host", "metadata"),))
+        with pytest.raises(Failed, match="may not send the header Host"):
+            await client.fetch(request)
+        assert pages.asked == []
+
+
+async def test_an_access_token_is_short() -> None:
+    granted = json_page('{"access_token": "%s"}' % ("x" * (LONGEST + 1)))
+    async with served(granted) as pages:
+        creds = {"tokenURL": f"{pages.address}/token", "clientID": "a", "clientSecret": "b"}
+        async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
+            request = Request("shop", pages.address, auth=SecretRef("creds"))
+            with pytest.raises(Failed, match="access token of more than"):
+                await client.fetch(request)
 
 
 async def test_a_namespace_whose_source_hangs_delays_no_other_one() -> None:

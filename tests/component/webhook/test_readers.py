@@ -114,3 +114,19 @@ async def test_a_rollout_that_cannot_be_read_hides_no_other_and_keeps_its_last_v
         lists, cache, Store[ReplicaSet](), Store[ControllerRevision](), lambda: True
     )
     assert [found.metadata.name for found in await reader.latest("shop")] == ["known", "web"]
+
+
+class HoldingOneTooDeep(Lists):
+    """An API server with a Rollout that is nested deeper than any decoder goes."""
+
+    async def list_pages(self, *_: object) -> AsyncIterator[bytes]:
+        deep = b'{"spec": %s, "metadata": {"name": "deep", "namespace": "shop"}}' % (
+            b"[" * 9_000 + b"]" * 9_000
+        )
+        yield b'{"items": [%s, {"metadata": {"name": "web", "namespace": "shop"}}]}' % deep
+
+
+async def test_a_rollout_that_is_nested_too_deeply_blocks_no_write_of_its_neighbours() -> None:
+    lists: Any = HoldingOneTooDeep()
+    reader = CachedReader(lists, Store[Rollout](), Store[ReplicaSet](), lambda: False)
+    assert [found.metadata.name for found in await reader.latest("shop")] == ["web"]
