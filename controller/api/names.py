@@ -142,6 +142,8 @@ FIELD_MANAGER = "moonshift"
 """Field manager of all our writes."""
 MUTATING_CONFIGURATION = "kruise-rollout-mutating-webhook-configuration"
 VALIDATING_CONFIGURATION = "kruise-rollout-validating-webhook-configuration"
+STATUS_POLICIES = ("moonshift-rollout-status", "moonshift-records")
+"""Policies of the API server, and their bindings, that keep people from writing what only the controller writes."""
 DEFAULT_NAMESPACE = "kruise-rollout"
 LEASE = "71ddec2c.kruise.io"
 """The Lease of the leader; the Leases of shards have this name and the shard's number."""

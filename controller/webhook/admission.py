@@ -23,7 +23,7 @@ from controller.domain.admission.accounts import (
     accounts_of_rollout,
     accounts_of_routing,
 )
-from controller.domain.admission.approvals import note_approval
+from controller.domain.admission.approvals import JudgedStatus, judge_status
 from controller.domain.admission.named import Named, left_workload, named_in_routing
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
@@ -48,6 +48,7 @@ from controller.webhook.trees import tree
 
 LOOK_SECONDS = 2.0
 """Seconds for reading the objects that a Rollout names; the API server waits for 10."""
+STATUS_PATH = "/mutate-rollouts-status"
 Handler = Callable[[AdmissionRequest], Awaitable[Answer]]
 
 
@@ -130,7 +131,7 @@ class Admission:
         return {
             "/validate-rollouts-kruise-io-rollout": self.rollout,
             "/validate-rollouts-kruise-io-trafficrouting": self.traffic_routing,
-            "/mutate-rollouts-status": self.rollout_status,
+            STATUS_PATH: self.rollout_status,
             "/mutate-apps-v1-deployment": self.deployment,
             "/mutate-v1-service": self.service,
             "/mutate-apps-v1-daemonset": self.pod_set,
@@ -223,14 +224,14 @@ class Admission:
         return tuple(remark.text for remark in remarks(named, seen, namespace))
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
-        """Records the approvals."""
+        """Keeps the stored status but for what people may ask for, and records who asked."""
         objects = await self._update(request, sub_resource="status")
         if objects is None:
             return ALLOWED
         old, new = objects
         user, now = request.user_info.username, self._clock.now()
         return await self._offload.run(
-            request.objects, lambda: _answer(new, note_approval(old, new, user, now))
+            request.objects, lambda: _answer_about_status(new, judge_status(old, new, user, now))
         )
 
     async def deployment(self, request: AdmissionRequest) -> Answer:
@@ -320,6 +321,11 @@ def _answer_about(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
     stored = verdict.obj if isinstance(verdict, Amended) else new
     answer = _answer(new, verdict)
     return msgspec.structs.replace(answer, warnings=overridden(old, new, stored))
+
+
+def _answer_about_status(new: JsonObject, judged: JudgedStatus) -> Answer:
+    warnings = (judged.warning,) if judged.warning else ()
+    return msgspec.structs.replace(_answer(new, judged.verdict), warnings=warnings)
 
 
 def _answer(new: JsonObject, verdict: Verdict) -> Answer:

@@ -9,6 +9,7 @@ on nothing but the server itself, because filling the caches needs `/convert`.
 import asyncio
 import contextlib
 import logging
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -20,12 +21,13 @@ from aiohttp import web
 
 from controller.errors import BadConfiguration
 from controller.runtime.beside import beside
-from controller.webhook.admission import Handler
+from controller.webhook.admission import STATUS_PATH, Handler
 from controller.webhook.connections import MAX_PENDING_CONNECTIONS, Acceptor, ConnectionLimits
 from controller.webhook.conversion import convert
 from controller.webhook.intake import BodyLimits, Intake
 from controller.webhook.offload import Offload
 from controller.webhook.review import (
+    AdmissionRequest,
     AdmissionReview,
     Answer,
     ConversionReview,
@@ -81,7 +83,8 @@ def webhook_app(
     app[LEAVING] = leaving
     intake, offload = Intake(limits or BodyLimits()), Offload()
     for path, handler in handlers.items():
-        answering = _guarded(path, _admission(handler), intake, metrics)
+        judging = _refusing_unread(handler) if path == STATUS_PATH else _admission(handler)
+        answering = _guarded(path, judging, intake, metrics)
         app.router.add_post(path, _certified(answering) if authenticated else answering)
     app.router.add_post("/convert", _guarded("/convert", _conversion(offload), intake, metrics))
     app.router.add_get("/readyz", _ready)
@@ -128,6 +131,36 @@ def _admission(handler: Handler) -> Endpoint:
         return Reply(admission_response(review, answer), answer.allowed)
 
     return endpoint
+
+
+def _refusing_unread(handler: Handler) -> Endpoint:
+    """Refuse an object that cannot be read. A fault in its place would let it pass: the webhook of a status has the
+    failure policy Ignore."""
+    judge = _admission(handler)
+
+    async def endpoint(body: memoryview) -> Reply:
+        try:
+            return await judge(body)
+        except RecursionError:
+            why = "it is nested too deeply"
+        except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
+            why = str(fault)
+        # An API server writes both before anything that the author of the request chooses.
+        head = bytes(body[:512])
+        uid, version = _UID.search(head), _VERSION.search(head)
+        if uid is None or version is None:
+            raise msgspec.DecodeError(why)
+        request = AdmissionRequest(uid=uid[1].decode())
+        review = AdmissionReview(request=request, api_version=version[1].decode())
+        answer = refused(f"the status cannot be read, and is not changed: {why}")
+        _log_refusal(review, answer)
+        return Reply(admission_response(review, answer), False)
+
+    return endpoint
+
+
+_UID = re.compile(rb'"uid": ?"([-0-9a-zA-Z]{1,64})"')
+_VERSION = re.compile(rb'"apiVersion": ?"(admission\.k8s\.io/v1(?:beta1)?)"')
 
 
 def _log_refusal(review: AdmissionReview, answer: Answer) -> None:

@@ -12,6 +12,8 @@ CLUSTER_KINDS = frozenset(
         "FlowSchema",
         "MutatingWebhookConfiguration",
         "Namespace",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
         "ValidatingWebhookConfiguration",
     }
 )
@@ -154,7 +156,15 @@ CHOSEN = """        - key: kubernetes.io/metadata.name
           operator: In
           values: [{{ .Values.watchNamespace }}]
 """
+DENY = "  validationActions: [Deny]\n"
 EACH = {
+    "status-policy.yaml": {
+        DENY: DENY
+        + "  {{- if .Values.watchNamespace }}\n"
+        + "  matchResources:\n    namespaceSelector:\n      matchExpressions:\n"
+        + CHOSEN
+        + "  {{- end }}\n",
+    },
     "webhooks.yaml": {
         SELECTED: SELECTED
         + "        {{- if .Values.watchNamespace }}\n"

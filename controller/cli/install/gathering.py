@@ -16,6 +16,7 @@ from controller.api.names import (
     GROUP,
     LEASE,
     MUTATING_CONFIGURATION,
+    STATUS_POLICIES,
     VALIDATING_CONFIGURATION,
 )
 from controller.api.rollout import Rollout
@@ -36,6 +37,8 @@ from controller.kube.resources import (
     LEASES,
     MUTATING_WEBHOOKS,
     NAMESPACES,
+    POLICIES,
+    POLICY_BINDINGS,
     ROLLOUTS,
     VALIDATING_WEBHOOKS,
     Resource,
@@ -85,6 +88,12 @@ MADE = {
     ),
     "ValidatingWebhookConfiguration": Made(
         "admissionregistration.k8s.io", "validatingwebhookconfigurations", False
+    ),
+    "ValidatingAdmissionPolicy": Made(
+        "admissionregistration.k8s.io", "validatingadmissionpolicies", False
+    ),
+    "ValidatingAdmissionPolicyBinding": Made(
+        "admissionregistration.k8s.io", "validatingadmissionpolicybindings", False
     ),
 }
 """By kind; a test compares it with `deploy`."""
@@ -171,6 +180,7 @@ async def gather(client: KubeClient, namespace: str) -> Facts:
         may_escalate=await looked.may("escalate", "clusterroles"),
         needs=tuple([one async for one in looked.needs()]),
         unserved=tuple(looked.unserved),
+        unguarded=tuple([one async for one in looked.unguarded()]),
         gaps=tuple(looked.gaps),
     )
 
@@ -229,6 +239,14 @@ class _Looked:
                 original = TEMPLATE in found.metadata.annotations or CONDITION not in conditions
                 untrusted = tuple(h.name for h in found.webhooks if not h.client_config.ca_bundle)
                 yield Configuration(resource.kind, name, original, untrusted)
+
+    async def unguarded(self) -> AsyncIterator[str]:
+        """The policies on the status, and their bindings, that are not there."""
+        for name in STATUS_POLICIES:
+            for resource in (POLICIES, POLICY_BINDINGS):
+                gaps = len(self.gaps)
+                if await self._read(resource, "", name) is None and len(self.gaps) == gaps:
+                    yield f"{resource.kind} {name}"
 
     async def runners(self) -> AsyncIterator[Runner]:
         """Deployments of others that run as the controller's account."""

@@ -59,6 +59,7 @@ def judge(facts: Facts) -> tuple[Finding, ...]:
         *_definitions(facts),
         *_configurations(facts),
         *_untrusted(facts),
+        *_unguarded(facts),
         *_namespace(facts),
         *_rights(facts),
         *_gateways(facts),
@@ -169,6 +170,16 @@ def _untrusted(facts: Facts) -> Iterator[Finding]:
                 "read its objects in another version than the stored one",
                 _wait_for_the_controller(facts),
             )
+
+
+def _unguarded(facts: Facts) -> Iterator[Finding]:
+    """Policies come with the webhook configurations; before the first installation neither is there."""
+    if facts.unguarded and any(not one.original for one in facts.configurations):
+        yield _problem(
+            f"{', '.join(facts.unguarded)}: not installed; while no controller answers, whoever may patch a status can "
+            "release to 100 % and write any name into the record of approvals",
+            "apply deploy/kustomize/base/status-policy.yaml with your kustomization, or upgrade the Helm release",
+        )
 
 
 def _wait_for_the_controller(facts: Facts) -> str:

@@ -29,6 +29,10 @@ def test_in_a_cluster_that_has_everything_nothing_is_found() -> None:
     assert judge(again) == ()
 
 
+def test_before_the_first_installation_a_missing_policy_is_no_problem() -> None:
+    assert judge(facts(unguarded=("ValidatingAdmissionPolicy moonshift-records",))) == ()
+
+
 PROBLEMS = {
     "too old": (facts(version="v1.29.9"), "v1.29.9", "1.30 or newer"),
     "a group is off": (
@@ -67,6 +71,14 @@ PROBLEMS = {
         facts(definitions=(Definition(ROLLOUTS, "v1beta1", frozenset(), untrusted=True),)),
         f"CustomResourceDefinition {ROLLOUTS} has no caBundle for its conversion",
         "the controller writes it when it starts",
+    ),
+    "no policy on the status": (
+        facts(
+            configurations=(Configuration("MutatingWebhookConfiguration", "m", False),),
+            unguarded=("ValidatingAdmissionPolicy moonshift-rollout-status",),
+        ),
+        "ValidatingAdmissionPolicy moonshift-rollout-status: not installed",
+        "status-policy.yaml",
     ),
     "no right": (
         facts(refused=("create deployments.apps in kruise-rollout",)),
