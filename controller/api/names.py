@@ -153,6 +153,8 @@ MUTATING_CONFIGURATION = "kruise-rollout-mutating-webhook-configuration"
 VALIDATING_CONFIGURATION = "kruise-rollout-validating-webhook-configuration"
 STATUS_POLICIES = ("moonshift-rollout-status", "moonshift-records")
 """Policies of the API server, and their bindings, that keep people from writing what only the controller writes."""
+CONTROLLER_POLICIES = ("moonshift-controller-places", "moonshift-controller-definitions")
+"""The same, for limits of the controller's own account."""
 DEFAULT_NAMESPACE = "kruise-rollout"
 LEASE = "71ddec2c.kruise.io"
 """The Lease of the leader; the Leases of shards have this name and the shard's number."""

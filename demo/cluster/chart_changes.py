@@ -26,6 +26,7 @@ OPTIONAL = {
     "gateways": ("gateways/clusterroles.yaml", ".Values.gateways"),
     "namespaced": ("namespaced/role.yaml", ".Values.watchNamespace"),
     "secure-metrics": ("secure-metrics/role.yaml", ".Values.metrics.secure"),
+    "protect-steps": ("protect-steps/policy.yaml", ".Values.protectSteps"),
     "track-configmaps": ("track-config/configmaps/role.yaml", TRACKED % "configmaps"),
     "track-secrets": ("track-config/secrets/role.yaml", TRACKED % "secrets"),
 }
@@ -97,6 +98,7 @@ def _unless_openshift(user: int) -> dict[str, str]:
 
 ONCE: dict[str, dict[str, str]] = {
     "namespace.yaml": {"  name: kruise-rollout\n": f"  name: {NAMESPACE}\n"},
+    "controller-policy.yaml": {"kube-system, kruise-rollout]": f"kube-system, {NAMESPACE}]"},
     "controller.yaml": {
         "  replicas: 2\n": "  replicas: {{ .Values.controller.replicas }}\n",
         **_unless_openshift(65532),

@@ -13,6 +13,7 @@ import msgspec
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import (
     CONTROLLER_ACCOUNT,
+    CONTROLLER_POLICIES,
     GROUP,
     LEASE,
     MUTATING_CONFIGURATION,
@@ -180,7 +181,8 @@ async def gather(client: KubeClient, namespace: str) -> Facts:
         may_escalate=await looked.may("escalate", "clusterroles"),
         needs=tuple([one async for one in looked.needs()]),
         unserved=tuple(looked.unserved),
-        unguarded=tuple([one async for one in looked.unguarded()]),
+        unguarded=tuple([one async for one in looked.missing(STATUS_POLICIES)]),
+        unlimited=tuple([one async for one in looked.missing(CONTROLLER_POLICIES)]),
         gaps=tuple(looked.gaps),
     )
 
@@ -240,9 +242,9 @@ class _Looked:
                 untrusted = tuple(h.name for h in found.webhooks if not h.client_config.ca_bundle)
                 yield Configuration(resource.kind, name, original, untrusted)
 
-    async def unguarded(self) -> AsyncIterator[str]:
-        """The policies on the status, and their bindings, that are not there."""
-        for name in STATUS_POLICIES:
+    async def missing(self, policies: Sequence[str]) -> AsyncIterator[str]:
+        """Those of these policies, and of their bindings, that are not there."""
+        for name in policies:
             for resource in (POLICIES, POLICY_BINDINGS):
                 gaps = len(self.gaps)
                 if await self._read(resource, "", name) is None and len(self.gaps) == gaps:

@@ -60,6 +60,7 @@ def judge(facts: Facts) -> tuple[Finding, ...]:
         *_configurations(facts),
         *_untrusted(facts),
         *_unguarded(facts),
+        *_unlimited(facts),
         *_namespace(facts),
         *_rights(facts),
         *_gateways(facts),
@@ -179,6 +180,15 @@ def _unguarded(facts: Facts) -> Iterator[Finding]:
             f"{', '.join(facts.unguarded)}: not installed; while no controller answers, whoever may patch a status can "
             "release to 100 % and write any name into the record of approvals",
             "apply deploy/kustomize/base/status-policy.yaml with your kustomization, or upgrade the Helm release",
+        )
+
+
+def _unlimited(facts: Facts) -> Iterator[Finding]:
+    if facts.unlimited and any(not one.original for one in facts.configurations):
+        yield _warning(
+            f"{', '.join(facts.unlimited)}: not installed; a person with the token of {CONTROLLER_ACCOUNT} could write "
+            "workloads of kube-system, and every rule of the webhook configurations",
+            "apply deploy/kustomize/base/controller-policy.yaml with your kustomization, or upgrade the Helm release",
         )
 
 

@@ -31,6 +31,7 @@ def test_in_a_cluster_that_has_everything_nothing_is_found() -> None:
 
 def test_before_the_first_installation_a_missing_policy_is_no_problem() -> None:
     assert judge(facts(unguarded=("ValidatingAdmissionPolicy moonshift-records",))) == ()
+    assert judge(facts(unlimited=("ValidatingAdmissionPolicy moonshift-controller-places",))) == ()
 
 
 PROBLEMS = {
@@ -79,6 +80,14 @@ PROBLEMS = {
         ),
         "ValidatingAdmissionPolicy moonshift-rollout-status: not installed",
         "status-policy.yaml",
+    ),
+    "no limits of the controller's account": (
+        facts(
+            configurations=(Configuration("MutatingWebhookConfiguration", "x", False, ()),),
+            unlimited=("ValidatingAdmissionPolicy moonshift-controller-places",),
+        ),
+        "a person with the token of kruise-rollout-controller-manager could write workloads of kube-system",
+        "controller-policy.yaml",
     ),
     "no right": (
         facts(refused=("create deployments.apps in kruise-rollout",)),
