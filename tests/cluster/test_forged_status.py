@@ -21,7 +21,7 @@ from localcluster.record import Recorder
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import DEPLOYMENTS, REPLICA_SETS, ROLLOUTS, collection, path_of
 from tests.cluster.manifests import STABLE_IMAGE
-from tests.cluster.story import Story
+from tests.cluster.story import Story, at
 from tests.cluster.table import application
 from tests.cluster.test_user_roles import refused
 
@@ -92,9 +92,7 @@ async def test_a_forged_status_changes_no_workload_and_the_stable_version_comes_
             await forge(anna, story)
             stable = await delete_the_stable_replica_set(eddy, story)
         await story.event("StableRebuilt")
-        await story.until(REPLICA_SETS, _has_ready_pods, name=stable)
-        made = await story.client.get(path_of(story.key(REPLICA_SETS, stable)))
-        assert made["spec"]["template"]["spec"]["containers"][0]["image"] == STABLE_IMAGE
+        await the_step_is_there_again(story, stable)
         await story.approve_all()
         await story.completed()
         assert EVIL not in json.dumps(await story.client.get(collection(DEPLOYMENTS, namespace)))
@@ -111,8 +109,25 @@ async def delete_the_stable_replica_set(eddy: ApiClient, story: Story) -> str:
     return stable
 
 
-def _has_ready_pods(replica_set: JsonObject) -> bool:
-    return bool((replica_set.get("status") or {}).get("readyReplicas"))
+async def the_step_is_there_again(story: Story, stable: str) -> None:
+    """As many pods as before are stable, of the stable image; an approval before that would be reset."""
+    beside = story.app.canary
+    wanted = story.size if beside else story.size - story.app.steps[0].pods
+
+    def as_before(replica_set: JsonObject) -> bool:
+        status = replica_set.get("status") or {}
+        return wanted == replica_set["spec"]["replicas"] == status.get("readyReplicas")
+
+    made = await story.until(REPLICA_SETS, as_before, name=stable)
+    template = made.object["spec"]["template"]["spec"]
+    assert template["containers"][0]["image"] == STABLE_IMAGE
+    if not beside:
+        # the release began again at step 1
+        await story.until(
+            ROLLOUTS,
+            lambda rollout: at(rollout.get("status") or {}, 1, "StepPaused"),
+            after=made.resource_version,
+        )
 
 
 async def test_no_role_for_people_may_write_what_a_release_keeps(product: Product) -> None:
