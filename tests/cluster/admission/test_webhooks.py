@@ -273,6 +273,8 @@ async def test_the_controllers_account_has_the_needed_rights_and_no_more(own_pla
     assert not await may("list", "", "secrets", own)
     assert not await may("get", "", "secrets", "any", name="kruise-rollout-webhook-certs")
     assert await may("delete", "", "pods", "any")  # node by node, for DaemonSets
+    assert await may("create", "apps", "controllerrevisions", "any")  # what a release keeps
+    assert not await may("patch", "apps", "controllerrevisions", "any")
     assert not await may("create", "", "pods", "any")
     assert not await may("deletecollection", "", "pods", "any")
     assert not await may("create", "", "pods", "any", subresource="exec")
