@@ -18,9 +18,14 @@ _STEPS = [
 ]
 
 
+def without_texts(text: bytes) -> bytes:
+    """A JSON text with the content of every string left out."""
+    return _TEXTS.sub(b'""', text)
+
+
 def is_too_deep(text: bytes) -> bool:
     """Whether a JSON text is nested deeper than is read."""
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
-    brackets = _TEXTS.sub(b"", text).translate(None, _NO_BRACKETS)
+    brackets = without_texts(text).translate(None, _NO_BRACKETS)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEEPEST
