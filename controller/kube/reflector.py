@@ -397,7 +397,7 @@ class Reflector(Generic[V]):
         self._version = version or self._version
 
     def _readable(self, raw: msgspec.Raw, *, whole: bool) -> V:
-        if (not whole and is_outline(raw)) or (self._walks and is_too_deep(bytes(raw))):
+        if (not whole and is_outline(raw)) or (self._walks and is_too_deep(raw)):
             return self._view_of_outline(raw)
         try:
             return self._view(raw)

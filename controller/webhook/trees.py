@@ -76,7 +76,7 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     managed_fields: msgspec.Raw = ABSENT
 
 
-def values_in(raw: msgspec.Raw | memoryview) -> int:
+def values_in(raw: msgspec.Raw | memoryview | bytes) -> int:
     """How many values a JSON text has at most (commas and brackets in strings count, too)."""
     view, found = memoryview(raw), 1
     for begin in range(0, len(view), _SLICE):
@@ -139,7 +139,7 @@ def check_page(body: memoryview) -> None:
 
 def check_whole(raw: msgspec.Raw) -> None:
     """Refuse an object that no rule could walk through, or of which an outline is left."""
-    if is_outline(raw) or is_too_deep(bytes(raw)):
+    if is_outline(raw) or is_too_deep(raw):
         raise TooManyValues(f"the object is nested deeper than {DEEPEST} levels: make it flatter")
 
 
@@ -149,7 +149,7 @@ def _check(
     values = sum(map(values_in, texts))
     if values > most:
         # An annotation may be a text of a quarter of a million commas.
-        values = sum(values_in(memoryview(without_texts(bytes(text)))) for text in texts)
+        values = sum(values_in(piece) for text in texts for piece in without_texts(text))
     if values > most:
         raise TooManyValues(
             f"{what} has up to {values} values, and {most} is the most that is looked at: make it smaller"
