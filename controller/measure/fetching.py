@@ -2,7 +2,7 @@
 
 Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query. A
 gate must not become a way to read pages that its author cannot reach. A request that could not connect is tried once
-more. What a namespace occupies (turns, threads, memory) takes nothing from others, and a wait for a turn counts against
+more. The turns, threads and memory of a namespace are its own, and a wait for a turn counts against
 the time of the one who waits.
 """
 
@@ -68,7 +68,7 @@ class Secrets(Protocol):
 
 
 class _Share:
-    """What one namespace has under way."""
+    """The turns of one namespace."""
 
     def __init__(self) -> None:
         self.turns = asyncio.Semaphore(MAX_OF_NAMESPACE)
