@@ -118,7 +118,7 @@ FURTHER: dict[str, tuple[list[JsonObject], str]] = {
 }
 
 
-OF_THE_WEBHOOK = {"another workload", "another style"}
+OF_THE_WEBHOOK = {"another workload", "another style", "all steps are replaced"}
 """The controller's own webhook refuses these during a release, whoever asks."""
 
 
