@@ -108,7 +108,7 @@ class GateJobs:
         rollout = msgspec.json.decode(
             await self._client.get(ROLLOUTS, key.namespace, key.name), type=_Rollout
         )
-        body = jobs.made(key, rollout.metadata.uid, asked, jobs.tree(query), seconds)
+        body = jobs.made(rollout.metadata, asked, jobs.tree(query), seconds)
         try:
             raw = await self._client.create(JOBS, key.namespace, msgspec.json.encode(body))
         except AlreadyExists as exists:

@@ -15,9 +15,10 @@ from msgspec import structs
 
 from controller.api.analysis import Bounds, JobQuery, Metric
 from controller.api.jsontree import JsonObject
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.names import GATE, MEASUREMENT, V1BETA1
 from controller.domain.decision import Measure, Value
+from controller.domain.traffic.companions.claims_of_tools import inherited
 
 LONGEST_NAME = 63
 KEPT_SECONDS = 3600
@@ -76,9 +77,11 @@ def seconds_left(query: JobQuery, asked: Measure, now: datetime) -> int:
     return max(1, min(query.timeout_seconds, math.ceil((asked.until - now).total_seconds())))
 
 
-def made(key: Key, uid: str, asked: Measure, spec: JsonObject, seconds: int) -> JsonObject:
-    """The Job to create. It belongs to the Rollout, ends in time, and goes some time after its end."""
-    owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": uid}
+def made(rollout: ObjectMeta, asked: Measure, spec: JsonObject, seconds: int) -> JsonObject:
+    """The Job to create. It belongs to the Rollout and has its labels, ends in time, and goes some time after its end."""
+    key = rollout.key
+    owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": rollout.uid}
+    marks = {GATE: key.name} if len(key.name) <= LONGEST_NAME else {}
     own = spec.get("activeDeadlineSeconds")
     limit = min(own, seconds) if isinstance(own, int) and own > 0 else seconds
     return {
@@ -87,7 +90,7 @@ def made(key: Key, uid: str, asked: Measure, spec: JsonObject, seconds: int) -> 
         "metadata": {
             "name": job_name(key, asked),
             "namespace": key.namespace,
-            "labels": {GATE: key.name} if len(key.name) <= LONGEST_NAME else {},
+            "labels": {**inherited(rollout.labels), **marks},
             "annotations": {MEASUREMENT: measurement_name(key, asked)},
             "ownerReferences": [owner],
         },

@@ -19,6 +19,7 @@ from controller.api.workloads import (
     safe_hash,
     template_hash,
 )
+from controller.domain.traffic.companions.claims_of_tools import inherited
 
 
 def canary_name(stable: Deployment, made_from: str, rollout_uid: str) -> str:
@@ -56,6 +57,7 @@ def canary_deployment(
     if stable.spec.revision_history_limit is not None:
         spec["revisionHistoryLimit"] = stable.spec.revision_history_limit
     labels = {
+        **inherited(stable.metadata.labels),
         names.CANARY_DEPLOYMENT: label_value(stable.metadata.name),
         names.ROLLOUT_UID: rollout_uid,
     }

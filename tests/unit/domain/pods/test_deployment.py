@@ -95,8 +95,17 @@ def test_a_pause_is_ours_only_with_our_token(
     assert paused_by_its_owner(found) is owners
 
 
+CLAIMS = {
+    "app.kubernetes.io/instance": "shop",
+    "app.kubernetes.io/managed-by": "Helm",
+    "argocd.argoproj.io/instance": "shop",
+    "kustomize.toolkit.fluxcd.io/name": "shop",
+    "applyset.kubernetes.io/part-of": "shop",
+}
+
+
 def made(owners: OwnersValues, patch: PatchMetadata) -> dict[str, object]:
-    stable = make_deployment(labels={WORKLOAD_TYPE: "deployment"})
+    stable = make_deployment(labels={WORKLOAD_TYPE: "deployment", **CLAIMS, "team": "shop"})
     body = canary_deployment(
         stable,
         name="web-x",
@@ -128,9 +137,9 @@ def test_the_extra_deployment_runs_at_the_owners_own_pace() -> None:
     assert body["metadata"] == {
         "name": "web-x",
         "namespace": "shop",
-        "labels": {CANARY_DEPLOYMENT: "web", ROLLOUT_UID: "u"},
+        "labels": {"team": "shop", CANARY_DEPLOYMENT: "web", ROLLOUT_UID: "u"},
         "annotations": {TEMPLATE_HASH: "t"},
-    }, "no ownerReference, and not the label that admission selects by"
+    }, "no ownerReference, not the label that admission selects by, and no claim of a tool"
 
 
 def test_pods_of_the_extra_deployment_get_the_patched_metadata() -> None:
