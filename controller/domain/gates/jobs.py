@@ -18,7 +18,6 @@ from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import GATE, MEASUREMENT, V1BETA1
 from controller.domain.decision import Measure, Value
-from controller.domain.traffic.companions.claims_of_tools import inherited
 
 LONGEST_NAME = 63
 KEPT_SECONDS = 3600
@@ -78,7 +77,9 @@ def seconds_left(query: JobQuery, asked: Measure, now: datetime) -> int:
 
 
 def made(rollout: ObjectMeta, asked: Measure, spec: JsonObject, seconds: int) -> JsonObject:
-    """The Job to create. It belongs to the Rollout and has its labels, ends in time, and goes some time after its end."""
+    """The Job to create. It belongs to the Rollout, has these labels of it, ends in time, and goes some time after its
+    end.
+    """
     key = rollout.key
     owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": rollout.uid}
     marks = {GATE: key.name} if len(key.name) <= LONGEST_NAME else {}
@@ -90,7 +91,7 @@ def made(rollout: ObjectMeta, asked: Measure, spec: JsonObject, seconds: int) ->
         "metadata": {
             "name": job_name(key, asked),
             "namespace": key.namespace,
-            "labels": {**inherited(rollout.labels), **marks},
+            "labels": {**rollout.labels, **marks},
             "annotations": {MEASUREMENT: measurement_name(key, asked)},
             "ownerReferences": [owner],
         },

@@ -19,7 +19,7 @@ from controller.domain.gates.wording import UnknownWord, filled
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key("shop", "web")
-LABELS = {"team": "shop", "argocd.argoproj.io/instance": "shop", GATE: "another"}
+LABELS = {"team": "shop", GATE: "another"}
 OWNER = ObjectMeta(name="web", namespace="shop", uid="u", labels=LABELS)
 
 

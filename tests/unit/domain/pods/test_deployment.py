@@ -95,17 +95,8 @@ def test_a_pause_is_ours_only_with_our_token(
     assert paused_by_its_owner(found) is owners
 
 
-CLAIMS = {
-    "app.kubernetes.io/instance": "shop",
-    "app.kubernetes.io/managed-by": "Helm",
-    "argocd.argoproj.io/instance": "shop",
-    "kustomize.toolkit.fluxcd.io/name": "shop",
-    "applyset.kubernetes.io/part-of": "shop",
-}
-
-
 def made(owners: OwnersValues, patch: PatchMetadata) -> dict[str, object]:
-    stable = make_deployment(labels={WORKLOAD_TYPE: "deployment", **CLAIMS, "team": "shop"})
+    stable = make_deployment(labels={WORKLOAD_TYPE: "deployment"})
     body = canary_deployment(
         stable,
         name="web-x",
@@ -114,6 +105,7 @@ def made(owners: OwnersValues, patch: PatchMetadata) -> dict[str, object]:
         rollout_uid="u",
         owners=owners,
         patch=patch,
+        inherited={"team": "shop"},
     )
     found: dict[str, object] = msgspec.json.decode(body)
     return found
@@ -139,7 +131,7 @@ def test_the_extra_deployment_runs_at_the_owners_own_pace() -> None:
         "namespace": "shop",
         "labels": {"team": "shop", CANARY_DEPLOYMENT: "web", ROLLOUT_UID: "u"},
         "annotations": {TEMPLATE_HASH: "t"},
-    }, "no ownerReference, not the label that admission selects by, and no claim of a tool"
+    }, "no ownerReference, and not the label that admission selects by"
 
 
 def test_pods_of_the_extra_deployment_get_the_patched_metadata() -> None:
