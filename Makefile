@@ -12,7 +12,7 @@ ifdef KUBERNETES
 export MOONSHIFT_KUBERNETES := $(KUBERNETES)
 endif
 
-.PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-full bench-lua generate docs stats picture plots format cluster clean help
+.PHONY: test-part originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-full bench-lua generate docs stats picture plots format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show all targets
@@ -62,6 +62,10 @@ test-full: $(READY) ## Run the long ones, too (kills at every write, every kind 
 	MOONSHIFT_PROFILE=thorough $(BIN)/python -m tests.second_try -m "full or not full" --basetemp=$$folder/run $(SIDE_BY_SIDE) $(PYTEST_ARGS) && \
 	$(if $(PYTEST_ARGS),true,$(BIN)/python -m tests.rights $$folder) && rm -rf $$folder
 
+test-part: $(READY) ## Run the part of the long tests whose turn it is, as CI does (PART=N: another; python -m tests.long_parts --list)
+	@$(BIN)/python -m localcluster build --for-tests
+	@$(BIN)/python -m tests.long_parts $(if $(PART),--part $(PART)) -- $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)
 
@@ -84,6 +88,7 @@ generate: $(READY) ## Write every generated file: protocol, tables of the docume
 	@$(BIN)/python -m protos.generate
 	@$(BIN)/python -m demo.cluster.locks
 	@$(BIN)/python -m demo.cluster.chart
+	@$(BIN)/python -m demo.cluster.status_schema
 	@$(BIN)/python -m tests.unit.domain.rollout.transition_table
 	@$(BIN)/python -m tests.unit.lua_configuration.library_docs
 	@$(BIN)/python -m tests.unit.lua_configuration.matrix --update

@@ -9,6 +9,8 @@ the laboratory of the kill tests, releases that a file plays at the same time) s
 these groups begin first. The groups are ours, not xdist's marks: its release 3.8 adds them to an attribute that pytest
 9.2 no longer has, and says nothing.
 
+Why shares: the long tests are run in fixed parts (`tests/long_parts.py`), and some folders are too long for one part.
+
 Why byte code: these tests start hundreds of Python processes, and each would compile all sources again where
 PYTHONDONTWRITEBYTECODE is set. Byte code goes to a folder of its own, so that wish is kept: none lies beside a source.
 """
@@ -84,9 +86,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Grouped
     return Grouped(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that chooses a share of the tests."""
+    parser.addoption(
+        "--share", metavar="K/N", help="every N-th of the selected tests, from the K-th"
+    )
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the groups after pytest-randomly has shuffled the tests, each in one piece: its laboratory ends with it."""
+    if share := config.getoption("--share"):
+        _keep_share(share, config, items)
     places: dict[str, tuple[int, int]] = {}
     for item in items:
         group = group_of(item.nodeid)
@@ -105,6 +116,15 @@ def group_of(nodeid: str) -> str:
         if folder.as_posix() in LABORATORIES:
             return folder.as_posix()
     return file.as_posix()
+
+
+def _keep_share(share: str, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests of other shares. The order of names decides, so each run has the same shares."""
+    turn, number = map(int, share.split("/"))
+    kept = set(sorted(item.nodeid for item in items)[turn - 1 :: number])
+    others = [item for item in items if item.nodeid not in kept]
+    items[:] = [item for item in items if item.nodeid in kept]
+    config.hook.pytest_deselected(items=others)
 
 
 def _rank(group: str) -> int:

@@ -32,11 +32,14 @@ class ConfigObject(msgspec.Struct, frozen=True, rename="camel"):
     immutable: bool | None = None
     digest: str = ""
 
-    @property
-    def left_out(self) -> bool:
-        """Whether its owner, or the control plane, changes the content without a release."""
-        opted_out = self.metadata.annotations.get(TRACK_CONFIG) == "false"
-        return opted_out or self.metadata.name == PUBLISHED_BY_THE_CLUSTER
+    def left_out(self, kind: ConfigKind) -> bool:
+        """Whether changes of its content are no releases: the control plane changes it, or its owner says so. The owner
+        of a Secret has to say that they are releases, because the digest of its content is then seen by more people.
+        """
+        asked = self.metadata.annotations.get(TRACK_CONFIG)
+        if kind is ConfigKind.SECRET:
+            return asked != "true"
+        return asked == "false" or self.metadata.name == PUBLISHED_BY_THE_CLUSTER
 
 
 def content_digest(data: dict[str, str] | None, binary_data: dict[str, str] | None) -> str:

@@ -7,16 +7,29 @@ the kept tree is merged three ways with the tree that came in: a part that nobod
 and a changed part is taken as it came. So a path match survives an edit of another step by an old client, a blue-green
 Rollout survives being read and written by it, and a manifest reads back as it was written.
 
+Anybody may write such an annotation, and no schema has judged it: a kept tree counts only if the whole that it makes is
+one that the API server would take (`Fits`).
+
 Invariants: converting there and back is the identity; of the metadata only annotations change (the API server allows no
 more); status has the same shape in both versions and passes as it is.
 """
+
+from collections.abc import Callable
 
 import msgspec
 
 from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, canonical, child, same, text
-from controller.api.names import KEPT_V1ALPHA1, KEPT_V1BETA1, V1ALPHA1, V1BETA1
+from controller.api.names import KEPT_V1ALPHA1, KEPT_V1BETA1, NOT_CONVERTED, V1ALPHA1, V1BETA1
 from controller.api.v1alpha1 import CARRIERS, downgraded, upgraded
+
+Fits = Callable[[JsonObject], bool]
+"""Whether the schema of v1beta1 takes an object with this `spec`."""
+
+
+def anything_fits(_: JsonObject) -> bool:
+    """Every object is taken: for readers that write nothing."""
+    return True
 
 
 class Unconvertible(msgspec.Struct, frozen=True):
@@ -25,7 +38,9 @@ class Unconvertible(msgspec.Struct, frozen=True):
     message: str
 
 
-def converted(obj: JsonObject, version: str) -> JsonObject | Unconvertible:
+def converted(
+    obj: JsonObject, version: str, fits: Fits = anything_fits
+) -> JsonObject | Unconvertible:
     """The Rollout `obj` in `version` (an apiVersion); `obj` itself where it is in that version already."""
     present = text(obj, "apiVersion")
     if text(obj, "kind") != "Rollout" or {present, version} - {V1ALPHA1, V1BETA1}:
@@ -33,10 +48,10 @@ def converted(obj: JsonObject, version: str) -> JsonObject | Unconvertible:
         return Unconvertible(f"no conversion of {kind} from {present or 'no version'} to {version}")
     if present == version:
         return obj
-    return to_v1beta1(obj) if version == V1BETA1 else to_v1alpha1(obj)
+    return to_v1beta1(obj, fits) if version == V1BETA1 else to_v1alpha1(obj)
 
 
-def to_v1beta1(obj: JsonObject) -> JsonObject | Unconvertible:
+def to_v1beta1(obj: JsonObject, fits: Fits = anything_fits) -> JsonObject | Unconvertible:
     """A v1alpha1 Rollout as v1beta1."""
     if not child(obj, "spec", "objectRef", "workloadRef"):
         name = text(obj, "metadata", "name") or "without a name"
@@ -49,7 +64,9 @@ def to_v1beta1(obj: JsonObject) -> JsonObject | Unconvertible:
     if kept is not None:
         merged = child(_merged(upgraded(downgraded(kept)), plain, kept))
         # The kept tree may add to the incoming one, never contradict it.
-        if any(same(downgraded(merged), view) for view in (tree, downgraded(plain))):
+        views = (tree, downgraded(plain))
+        agrees = any(same(downgraded(merged), view) for view in views)
+        if agrees and fits({"spec": merged.get("spec")}):
             result = merged
     return _assembled(obj, V1BETA1, result, KEPT_V1ALPHA1, tree, downgraded(result))
 
@@ -95,7 +112,7 @@ def _assembled(
     back: JsonObject,
 ) -> JsonObject:
     """`obj` in `version` with the tree `result`; `tree` is kept if the plain way `back` does not yield it."""
-    ours = {*CARRIERS, KEPT_V1ALPHA1, KEPT_V1BETA1}
+    ours = {*CARRIERS, KEPT_V1ALPHA1, KEPT_V1BETA1, NOT_CONVERTED}
     metadata = dict(child(obj, "metadata"))
     present = child(metadata, "annotations")
     annotations = {key: value for key, value in present.items() if key not in ours}

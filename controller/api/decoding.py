@@ -2,8 +2,9 @@
 
 Why it exists: the API server stores values of ten thousand nested levels, and msgspec stops at a thousand with a
 RecursionError, which is no DecodeError: one such annotation ended the process again and again. Invariant: whatever the
-text is, the only exception is `msgspec.DecodeError`. A null where a field allows none counts as a field that is left
-out, as for the API server: `annotations:` with nothing behind it is valid YAML. It must not know any type of its own.
+text is, the only exception is `msgspec.DecodeError`, and a value is nested no deeper than `DEEPEST`, so that all code
+can walk through it. A null where a field allows none counts as a field that is left out, as for the API server:
+`annotations:` with nothing behind it is valid YAML. It must not know any type of its own.
 """
 
 from collections.abc import Callable
@@ -11,15 +12,17 @@ from typing import TypeVar
 
 import msgspec
 
+from controller.api.depth import is_too_deep
+
 T = TypeVar("T")
+_TOO_DEEP = "the value is nested too deeply"
 
 
 def decoded(text: str | bytes | msgspec.Raw, kind: type[T]) -> T:
     """The value in `text`. Raises `msgspec.DecodeError` if there is none of this type."""
-    try:
-        return _despite_nulls(lambda raw: msgspec.json.decode(raw, type=kind), text)
-    except RecursionError:
-        raise msgspec.DecodeError("the value is nested too deeply") from None
+    if is_too_deep(text.encode("utf-8", "replace") if isinstance(text, str) else bytes(text)):
+        raise msgspec.DecodeError(_TOO_DEEP)
+    return _despite_nulls(lambda raw: msgspec.json.decode(raw, type=kind), text)
 
 
 def reader_of(kind: type[T]) -> Callable[[str | bytes | msgspec.Raw], T]:
@@ -30,7 +33,7 @@ def reader_of(kind: type[T]) -> Callable[[str | bytes | msgspec.Raw], T]:
         try:
             return read_shallow(text)
         except RecursionError:
-            raise msgspec.DecodeError("the value is nested too deeply") from None
+            raise msgspec.DecodeError(_TOO_DEEP) from None
 
     return read
 

@@ -8,6 +8,7 @@ restored unchanged; a field that a kind does not have is its default here.
 import msgspec
 
 from controller.api.meta import ObjectMeta
+from controller.api.names import KEPT_FOR
 from controller.api.quantity import IntOrPercent
 from controller.api.workloads import StatusCondition, template_hash
 
@@ -94,8 +95,23 @@ class _RevisedSpec(msgspec.Struct, frozen=True):
     template: msgspec.Raw = msgspec.Raw(b"{}")
 
 
+class KeptFacts(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What a ControllerRevision of ours keeps beside the template: the workload, its stable revision, and its owner's
+    own values (JSON text, as in the workload's annotation)."""
+
+    workload_uid: str = ""
+    stable_revision: str = ""
+    stable_template: str = ""
+    """Hash of the stable template; the template itself is kept for a Deployment only."""
+    owners: str = ""
+    template: str = ""
+    """Hash of the template that is released; of a DaemonSet only, whose templates are exchanged for a time."""
+
+
 class _Revised(msgspec.Struct, frozen=True):
     spec: _RevisedSpec = _RevisedSpec()
+    kept: msgspec.Raw = msgspec.Raw(b"null")
+    """Ours alone; somebody else's revision may hold anything at this place."""
 
 
 class ControllerRevision(msgspec.Struct, frozen=True):
@@ -105,6 +121,8 @@ class ControllerRevision(msgspec.Struct, frozen=True):
     revision: int = 0
     data: _Revised = _Revised()
     template_hash: str = ""
+    kept: KeptFacts | None = None
+    """Of a ControllerRevision of ours (`slimmed`)."""
 
 
 def slimmed(found: ControllerRevision) -> ControllerRevision:
@@ -113,4 +131,17 @@ def slimmed(found: ControllerRevision) -> ControllerRevision:
         metadata=msgspec.structs.replace(found.metadata, annotations={}),
         revision=found.revision,
         template_hash=template_hash(bytes(found.data.spec.template)),
+        kept=kept_facts(found),
     )
+
+
+def kept_facts(found: ControllerRevision) -> KeptFacts | None:
+    """What a ControllerRevision of ours keeps; None for one without our label, or of another workload."""
+    workload = found.metadata.labels.get(KEPT_FOR)
+    if not workload:
+        return None
+    try:
+        facts = msgspec.json.decode(found.data.kept, type=KeptFacts)
+    except msgspec.MsgspecError:
+        return None
+    return facts if facts.workload_uid == workload else None

@@ -9,7 +9,13 @@ import re
 IntOrPercent = int | str
 
 _PERCENT = re.compile(r"(\d{1,9})%", re.ASCII)
+_COUNT = re.compile(r"\d{1,18}", re.ASCII)
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,2})?)%", re.ASCII)
+
+
+def parse_count(text: str) -> int | None:
+    """The number in an annotation of anybody; None if it is none, or longer than any number that programs write."""
+    return int(text) if _COUNT.fullmatch(text) else None
 
 
 def parse_percent(value: object) -> int | None:

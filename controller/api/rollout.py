@@ -351,6 +351,15 @@ class EmptySide(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """When it was first seen to have one again."""
 
 
+class NamedContent(msgspec.Struct, frozen=True, rename="camel"):
+    """What gateway objects say that other gateway objects may name, as a digest, and when it was first seen."""
+
+    content: str = ""
+    """A digest of it."""
+    since: datetime | None = None
+    """When it was first seen; it is named a grace period later."""
+
+
 class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Moonshift's own position and timers: everything that a new leader needs to continue.
 
@@ -388,12 +397,14 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     stable_template: str = ""
     """Hash of the template that ran before."""
     kept_template: str = ""
-    """That template (JSON) of a Deployment, kept a second time while the release lasts: somebody may delete the only
-    ReplicaSet that has it. Text, as `owners_record`; empty if it is too large."""
+    """Older versions kept that template (JSON) here. Never used, because more people may write a status than a
+    workload; emptied by the first pass."""
     failed_template: str = ""
     """Hash of the template that was given up: it is held when it is applied again, until `moonshift retry`."""
     stable_revision: str = ""
     """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
+    older_revisions: tuple[str, ...] = ()
+    """Revisions of a set of pods that ran beside the stable one when the release began, as its owner wants."""
     returning: bool = False
     """The release goes back to the stable revision in batches."""
     by_id: bool = False
@@ -404,12 +415,16 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Per Service that a route names: when its ready endpoints were first seen."""
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: sides without a ready endpoint while the other side has some."""
+    services_empty_before: tuple[str, ...] = ()
+    """Stable Services that had no ready endpoint when the release began: they hold no end of it."""
     route_plan: str = ""
     """Identity of the plan the gateway objects were last seen to follow, or the depth down to which they are restored;
     empty: the originals.
     """
     routed_at: datetime | None = None
     """When the gateway objects were first seen to follow `routePlan`."""
+    named_content: NamedContent | None = None
+    """Objects name what it stands for (a subset) a grace period after it was seen; None: there is nothing to name."""
     announced_at: datetime | None = None
     """When the new revision's Services were first named to the gateways, with nothing sent there."""
     withdrawn_at: datetime | None = None
@@ -431,9 +446,7 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     deleted).
     """
     owners_record: str = ""
-    """A copy of the workload's annotation with its owner's own values (JSON): somebody may replace the workload while
-    no webhook answers. Text, so that no server changes a byte of it.
-    """
+    """Older versions kept the workload's annotation with its owner's own values here; as `kept_template`."""
     went_on: bool = False
     """The workload lost its hold and went on to the new version by itself; it is held again, as it is."""
     template_exchange: str = ""
@@ -476,3 +489,5 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
     spec: RolloutSpec = RolloutSpec()
     status: RolloutStatus = RolloutStatus()
+    unreadable: tuple[str, ...] = ()
+    """Parts of the stored status that could not be read, and are not in `status`; no field of the object."""

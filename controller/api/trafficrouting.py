@@ -13,6 +13,7 @@ from controller.api.rollout import (
     EmptySide,
     HeaderModifier,
     HttpRouteMatch,
+    NamedContent,
     Step,
     TrafficRoutingRef,
 )
@@ -76,6 +77,8 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     """The members whose new pods the routes lead to, or led to, and since when."""
     descent: Teardown | None = None
     """The depth down to which objects of closed shared routes are restored, and since when."""
+    named_content: NamedContent | None = None
+    """What gateway objects of open shared routes say that others may name; null if there is nothing."""
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: revisions without a ready pod while the other has one."""
     written: tuple[str, ...] = ()
@@ -88,3 +91,5 @@ class TrafficRouting(msgspec.Struct, frozen=True, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
     spec: TrafficRoutingSpec = TrafficRoutingSpec()
     status: TrafficRoutingStatus = TrafficRoutingStatus()
+    unreadable: tuple[str, ...] = ()
+    """Parts of the stored status that could not be read, and are not in `status`; no field of the object."""

@@ -69,7 +69,11 @@ class App:
             settings,
             client,
             CachedReader(
-                client, watched.caches.rollouts, watched.caches.replica_sets, watched.known
+                client,
+                watched.caches.rollouts,
+                watched.caches.replica_sets,
+                watched.caches.revisions,
+                watched.known,
             ),
             clock,
             metrics,

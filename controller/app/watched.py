@@ -22,6 +22,7 @@ from controller.api.names import (
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
+from controller.api.salvage import read_rollout, read_traffic_routing
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import (
     Deployment,
@@ -140,7 +141,8 @@ class Watched:
 
     def known(self) -> bool:
         """Every object that admission reads is in the caches."""
-        return self.sources.unavailable((resources.ROLLOUTS, resources.REPLICA_SETS)) is None
+        read = (resources.ROLLOUTS, resources.REPLICA_SETS, resources.CONTROLLER_REVISIONS)
+        return self.sources.unavailable(read) is None
 
     def named(self) -> NamedCaches:
         """The caches in which admission looks up the objects that a Rollout names."""
@@ -207,9 +209,15 @@ class Watched:
         """Everything that is watched from the start; the ledger listens before a store is filled."""
         caches, everywhere = self.caches, self._settings.watch_namespace
         return (
-            self._reflect(resources.ROLLOUTS, caches.rollouts, Rollout, everywhere),
             self._reflect(
-                resources.TRAFFIC_ROUTINGS, caches.traffic_routings, TrafficRouting, everywhere
+                resources.ROLLOUTS, caches.rollouts, Rollout, everywhere, read=read_rollout
+            ),
+            self._reflect(
+                resources.TRAFFIC_ROUTINGS,
+                caches.traffic_routings,
+                TrafficRouting,
+                everywhere,
+                read=read_traffic_routing,
             ),
             *self._make_workload_reflectors(caches, everywhere),
             self._reflect(resources.SERVICES, caches.services, Service, everywhere),
@@ -292,6 +300,7 @@ class Watched:
         namespace: str | None,
         field_selector: str = "",
         transform: Callable[[V], V] | None = None,
+        read: Callable[[msgspec.Raw], V] | None = None,
     ) -> Reflector[V]:
         self._follow(resource.name, store)
         return Reflector(
@@ -302,6 +311,7 @@ class Watched:
             namespace=namespace,
             field_selector=field_selector,
             transform=transform,
+            read=read,
             notify=self.sources.availability_changed,
             metrics=self._metrics,
             random=self._random,

@@ -10,7 +10,7 @@ import msgspec
 from controller.api.autoscaling import Autoscaler
 from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
-from controller.api.podsets import PodSet
+from controller.api.podsets import KeptFacts, PodSet
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind
@@ -46,8 +46,9 @@ class RoutePresent(Value, frozen=True, tag=True):
     time of a write to our part. `changes` are the changed places in words, `places` their paths. `held`: the owner
     wants such changes left alone. `corrected` are the places of the last put-back, at `corrected_at`, and
     `corrected_before` is the time of the one before. `announced`: proxies learn of Services from objects of this kind.
-    `depth`: 0 if nothing refers to the object, else its distance from such an object. `raw` is the object as read,
-    for rules that need its content.
+    `depth`: 0 if nothing refers to the object, else its distance from such an object. `named` stands for what our
+    writes made others able to name: other content of a deeper object, companion objects; empty if there is nothing.
+    `raw` is the object as read, for rules that need its content.
     """
 
     raw: msgspec.Raw
@@ -66,6 +67,7 @@ class RoutePresent(Value, frozen=True, tag=True):
     corrected_before: datetime | None = None
     announced: bool = False
     depth: int = 0
+    named: str = ""
 
 
 RouteState = RouteAbsent | RouteUnreadable | RoutePresent
@@ -99,6 +101,21 @@ class RevisionSeen(Value, frozen=True):
     template_hash: str
     object: str = ""
     """Name of the object itself."""
+
+
+class KeptSeen(Value, frozen=True):
+    """A ControllerRevision of ours, owned by the Rollout: what it keeps, and the hash of the template in it."""
+
+    name: str
+    uid: str
+    number: int
+    template_hash: str
+    facts: KeptFacts
+
+    @property
+    def has_template(self) -> bool:
+        """It keeps the stable template, and no other one."""
+        return bool(self.facts.stable_template) and self.template_hash == self.facts.stable_template
 
 
 class WorkloadSeen(Value, frozen=True):
@@ -151,6 +168,8 @@ class Observation(Value, frozen=True):
     """None while it does not exist."""
     workload_problem: WorkloadUnreadable | None = None
     """Why it is not known whether the workload exists: nothing may be concluded from its absence."""
+    kept: tuple[KeptSeen, ...] = ()
+    """What the release keeps where only the controller writes; the newest last."""
     autoscalers: tuple[Autoscaler, ...] | Unavailable = ()
     """The autoscalers of the workload, or why they are not known; read in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import structs
 
+from controller.api.duration import later
 from controller.api.rollout import EmptySide
 from controller.domain import reasons
 from controller.domain.decision import Refusal, Value
@@ -61,7 +62,7 @@ def _entry(
         return None
     entry = known or EmptySide()
     since = entry.since or now
-    away = entry.led_away or ("routes" if led and since + grace <= now else "")
+    away = entry.led_away or ("routes" if led and later(since, grace) <= now else "")
     return structs.replace(entry, since=since, led_away=away, ready_again=None)
 
 
@@ -69,7 +70,7 @@ def _returning(known: EmptySide | None, grace: timedelta, now: datetime) -> Empt
     if known is None or not known.led_away:
         return None
     again = known.ready_again or now
-    return None if again + grace <= now else structs.replace(known, ready_again=again)
+    return None if later(again, grace) <= now else structs.replace(known, ready_again=again)
 
 
 def is_away(sides: Sides, side: str, service: str) -> bool:
@@ -87,7 +88,7 @@ def is_waited_for(sides: Sides, side: str, service: str) -> bool:
 def next_look(sides: Sides, grace: timedelta, now: datetime) -> datetime | None:
     """The next instant at which a wait ends."""
     starts = (entry.ready_again if entry.led_away else entry.since for entry in sides.values())
-    due = (start + grace for start in starts if start is not None)
+    due = (later(start, grace) for start in starts if start is not None)
     return min((instant for instant in due if instant > now), default=None)
 
 

@@ -4,8 +4,9 @@ Invariant: only work is measured, never a person's or a timer's wait; the answer
 change, so no pass is needed before.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from controller.api.duration import later, of_seconds
 from controller.domain.decision import Value
 
 
@@ -20,5 +21,5 @@ def deadline_of(began: datetime | None, seconds: int | None, now: datetime) -> D
     """The deadline of work that began at that time; None if none is set. An unknown start counts as now."""
     if seconds is None:
         return None
-    due = (began or now) + timedelta(seconds=seconds)
+    due = later(began or now, of_seconds(seconds))
     return Deadline(due=due, exceeded=due <= now)

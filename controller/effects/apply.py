@@ -26,9 +26,11 @@ from controller.effects import (
     configs,
     freezing,
     hpa,
+    kept,
     missing_pods,
     pods,
     podsets,
+    rebuilding,
     reverts,
     rollouts,
     services,
@@ -61,7 +63,9 @@ def of_refused(refused: RefusedWrite) -> Refusal:
 class Routes(Protocol):
     """Gateway objects."""
 
-    async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome: ...
+    async def ensure(
+        self, plan: RoutePlan, at: datetime | None = None, settles_in: float = 0.0
+    ) -> Outcome: ...
 
     async def rehearse(self, plan: RoutePlan) -> Outcome: ...
 
@@ -212,6 +216,8 @@ EFFECTS: dict[type[object], Effect] = dict(
         _to_template(decision.RevertTemplate, reverts.revert),
         _to_workload(decision.WriteTemplate, reverts.write_template),
         _to_template(decision.StampTemplate, reverts.stamp),
+        _writes(decision.KeepRelease, kept.keep),
+        _writes(decision.DropKept, kept.drop),
         _writes(decision.PaceDeployment, workloads.pace),
         _writes(decision.ReleaseDeployment, workloads.release),
         _writes(decision.EnsureCanaryDeployment, workloads.ensure_canary),
@@ -219,12 +225,19 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.DeleteCanaryDeployment, workloads.delete_canary),
         _writes(decision.ScaleReplicaSet, workloads.scale_replica_set),
         _writes(decision.DeleteReplicaSet, workloads.delete_replica_set),
+        _by(
+            decision.RebuildReplicaSet,
+            lambda now, fact: rebuilding.rebuild(now.writes, fact, now.rollout),
+        ),
         _writes(decision.FreezeReplicaSet, workloads.freeze_replica_set),
         _writes(decision.PinService, services.pin),
         _writes(decision.UnpinService, services.unpin),
         _writes(decision.EnsureCanaryService, services.ensure_canary),
         _writes(decision.DeleteCanaryService, services.delete_canary),
-        _by(decision.EnsureRoutes, lambda now, fact: now.routes.ensure(fact.plan, fact.at)),
+        _by(
+            decision.EnsureRoutes,
+            lambda now, fact: now.routes.ensure(fact.plan, fact.at, fact.settles_in),
+        ),
         _by(decision.RehearseRoutes, lambda now, fact: now.routes.rehearse(fact.plan)),
         _by(decision.RestoreRoutes, lambda now, fact: now.routes.restore(fact)),
         _writes(decision.DeletePod, podsets.delete_pod),

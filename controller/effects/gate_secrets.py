@@ -1,15 +1,17 @@
 """Credentials of metric sources: Secrets of the Rollout's namespace, read when a measurement needs them.
 
-Invariant: never kept and never watched. A Secret that cannot be read is reported in the API server's words, without a
-value.
+Invariant: never kept and never watched; each comes with the hosts to which its values may be sent. A Secret that cannot
+be read is reported in the API server's words, without a value.
 """
 
 import base64
 import binascii
-from collections.abc import Mapping
 
 import msgspec
 
+from controller.api.meta import ObjectMeta
+from controller.api.names import SEND_TO
+from controller.domain.gates.sending import GateSecret
 from controller.domain.rights import with_remedy
 from controller.errors import Forbidden, MoonshiftError, NotFound
 from controller.kube.resources import SECRETS
@@ -18,7 +20,8 @@ from controller.measure.fetching import Failed
 
 
 class _Secret(msgspec.Struct, frozen=True):
-    data: dict[str, str] = {}
+    metadata: ObjectMeta = ObjectMeta()
+    data: dict[str, str] | None = None
 
 
 class GateSecrets:
@@ -27,8 +30,8 @@ class GateSecrets:
     def __init__(self, reads: Gets) -> None:
         self._reads = reads
 
-    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values as text. Raises `Failed` if it cannot be read."""
+    async def read(self, namespace: str, name: str) -> GateSecret:
+        """The Secret, with its values as text. Raises `Failed` if it cannot be read."""
         try:
             raw = await self._reads.get(SECRETS, namespace, name)
         except NotFound as missing:
@@ -38,9 +41,14 @@ class GateSecrets:
         except MoonshiftError as failure:
             raise Failed(f"Secret {namespace}/{name} cannot be read: {failure}") from failure
         try:
-            return {
-                key: base64.b64decode(value, validate=True).decode()
-                for key, value in msgspec.json.decode(raw, type=_Secret).data.items()
-            }
+            return _decoded(namespace, name, msgspec.json.decode(raw, type=_Secret))
         except (binascii.Error, UnicodeDecodeError) as wrong:
             raise Failed(f"Secret {namespace}/{name} holds a value that is no text") from wrong
+
+
+def _decoded(namespace: str, name: str, secret: _Secret) -> GateSecret:
+    values = {
+        key: base64.b64decode(value, validate=True).decode()
+        for key, value in (secret.data or {}).items()
+    }
+    return GateSecret(namespace, name, values, secret.metadata.annotations.get(SEND_TO, ""))

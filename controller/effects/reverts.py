@@ -8,10 +8,11 @@ stamp that would not be held is not written.
 import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child
-from controller.api.meta import Key
-from controller.api.names import IN_PROGRESSING, POD_TEMPLATE_HASH
+from controller.api.meta import Key, OwnerReference
+from controller.api.names import IN_PROGRESSING, POD_TEMPLATE_HASH, V1BETA1
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import DEPLOYMENT, WorkloadKind, workload_kind
+from controller.api.workloads import template_hash
 from controller.domain import reasons
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.verdict import (
@@ -31,6 +32,7 @@ from controller.domain.decision import (
     StampTemplate,
     WriteTemplate,
 )
+from controller.effects import kept
 from controller.effects.freezing import plain
 from controller.effects.patches import Operation, generation_is
 from controller.effects.writes import Writes
@@ -43,20 +45,37 @@ _TEMPLATE = ("spec", "template")
 async def revert(
     writes: Writes, resource: Resource, action: RevertTemplate, rollout: Rollout
 ) -> Outcome:
-    """Write the template that the source object keeps, or that the action contains."""
+    """Write the template that the source object keeps, if it is the expected one."""
     old = _tree(await writes.read(resource, action.workload))
-    source = REPLICA_SETS if action.kind == DEPLOYMENT else CONTROLLER_REVISIONS
-    template = (
-        kept_template({"spec": {"template": _tree(action.template.encode())}})
-        if action.template
-        else await _kept_in(writes, source, action.source)
-    )
+    template = await _template_to_go_back_to(writes, action, rollout)
     if isinstance(template, Refusal):
         return template
     stored = _judged(old, changed(old, _TEMPLATE, template), action, rollout)
     if isinstance(stored, Refused):
         return Refusal(reasons.REVERT_REFUSED, stored.message, object=str(action.workload))
     return await _write(writes, resource, action, json_patch(old, stored))
+
+
+async def _template_to_go_back_to(
+    writes: Writes, action: RevertTemplate, rollout: Rollout
+) -> JsonObject | Refusal:
+    if action.kept:
+        meta = rollout.metadata
+        owner = OwnerReference(V1BETA1, "Rollout", meta.name, meta.uid, controller=True)
+        found = await kept.read(writes, action.source, owner)
+        if found is None:
+            return _gone(f"ControllerRevision {action.source}")
+        return kept_template({"spec": {"template": found}})
+    source = REPLICA_SETS if action.kind == DEPLOYMENT else CONTROLLER_REVISIONS
+    template = await _kept_in(writes, source, action.source)
+    if isinstance(template, Refusal) or action.template in ("", _hash(template)):
+        return template
+    # a person who may write ReplicaSets may have put another template there
+    return _gone(f"{source.kind} {action.source}")
+
+
+def _hash(template: JsonObject) -> str:
+    return template_hash(msgspec.json.encode(template))
 
 
 async def write_template(writes: Writes, resource: Resource, action: WriteTemplate) -> Outcome:
@@ -77,9 +96,12 @@ async def _kept_in(writes: Writes, source: Resource, key: Key) -> JsonObject | R
     try:
         return kept_template(_tree(await writes.read(source, key)))
     except NotFound:
-        named = f"{source.kind} {key}"
-        text = f"{named} is gone, and with it the template to go back to: apply the manifest you want to go back to"
-        return Refusal(reasons.TEMPLATE_GONE, text, object=named)
+        return _gone(f"{source.kind} {key}")
+
+
+def _gone(named: str) -> Refusal:
+    text = f"{named} is gone, and with it the template to go back to: apply the manifest you want to go back to"
+    return Refusal(reasons.TEMPLATE_GONE, text, object=named)
 
 
 async def stamp(

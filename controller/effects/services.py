@@ -86,9 +86,12 @@ async def _update_canary(
             "set disableGenerateCanaryService",
             object=f"Service {key}",
         )
-    wanted = canary_selector(existing.spec.selector, action)
-    spec: JsonObject = {} if existing.spec.selector == wanted else {"selector": wanted}
-    if msgspec.json.decode(body, type=Service).spec.ports != existing.spec.ports:
+    copy = msgspec.json.decode(body, type=Service).spec
+    present = existing.spec.selector
+    wanted = copy.selector if action.renewed else canary_selector(present, action)
+    left_out = dict.fromkeys(present.keys() - wanted.keys())
+    spec: JsonObject = {} if present == wanted else {"selector": {**wanted, **left_out}}
+    if copy.ports != existing.spec.ports:
         spec["ports"] = msgspec.json.decode(body)["spec"]["ports"]
     if not spec:
         return Done()

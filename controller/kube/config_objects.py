@@ -133,7 +133,7 @@ def _listener(
     """Reports an object whose content changed; most changes of a cluster's ConfigMaps leave the content as it is."""
 
     def listen(old: ConfigObject | None, new: ConfigObject | None) -> None:
-        if old is not None and new is not None and _alike(old, new):
+        if old is not None and new is not None and _alike(kind, old, new):
             return
         for view in (old, new):
             if view is not None:
@@ -142,5 +142,6 @@ def _listener(
     return listen
 
 
-def _alike(old: ConfigObject, new: ConfigObject) -> bool:
-    return (old.digest, old.immutable, old.left_out) == (new.digest, new.immutable, new.left_out)
+def _alike(kind: ConfigKind, old: ConfigObject, new: ConfigObject) -> bool:
+    was, now = ((one.digest, one.immutable, one.left_out(kind)) for one in (old, new))
+    return was == now

@@ -2,7 +2,8 @@
 
 Why: only chosen accounts may read the names of Rollouts and their problems. Invariant: the guard fails closed: an
 account reads nothing until it was found allowed. Only the hash of a token is kept. The memory is bounded, and so are
-the questions to the API server. It must not know how the API server is asked.
+the questions to the API server. A token that was good before is asked about in a turn of its own, so that any number
+of bogus tokens never delays it. It must not know how the API server is asked.
 """
 
 import asyncio
@@ -43,6 +44,14 @@ class _Known(NamedTuple):
     until: float
 
 
+class _Lane:
+    """The questions about one token, or about all strangers: one at a time, and few."""
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self.bucket = TokenBucket(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE)
+
+
 class Guard:
     """Judges requests for one path. `monotonic` gives seconds that only grow."""
 
@@ -51,8 +60,8 @@ class Guard:
         self._path = path
         self._monotonic = monotonic
         self._known: dict[bytes, _Known] = {}
-        self._bucket = TokenBucket(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE)
-        self._asking = asyncio.Lock()
+        self._strangers = _Lane()
+        self._once_good: dict[bytes, _Lane] = {}
         self.problem: str | None = None
         """Why no account can be allowed at present."""
 
@@ -64,9 +73,10 @@ class Guard:
         key = hashlib.sha256(token.encode(errors="replace")).digest()
         if (found := self._remembered(key)) is not None:
             return found
-        if not self._bucket.try_take():
+        lane = self._once_good.get(key, self._strangers)
+        if not lane.bucket.try_take():
             return Verdict.BUSY
-        async with self._asking:
+        async with lane.turn:
             return self._remembered(key) or await self._asked(key, token)
 
     def _remembered(self, key: bytes) -> Verdict | None:
@@ -81,8 +91,17 @@ class Guard:
             return Verdict.UNCHECKED
         self._set_problem(None)
         allowed = verdict is Verdict.ALLOWED
+        self._note_good(key, allowed=allowed)
         self._remember(key, verdict, ALLOWED_SECONDS if allowed else REFUSED_SECONDS)
         return verdict
+
+    def _note_good(self, key: bytes, *, allowed: bool) -> None:
+        """An allowed token gets a lane of its own; the one that was good longest ago loses its lane."""
+        lane = self._once_good.pop(key, None)
+        if allowed:
+            if len(self._once_good) >= MAX_KNOWN:
+                del self._once_good[next(iter(self._once_good))]
+            self._once_good[key] = lane or _Lane()
 
     def _remember(self, key: bytes, verdict: Verdict, seconds: float) -> None:
         now = self._monotonic()

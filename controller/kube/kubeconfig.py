@@ -195,7 +195,7 @@ def _load(path: Path) -> _File:
         line = f", line {failure.problem_mark.line + 1}" if failure.problem_mark else ""
         detail = failure.problem or "not YAML"
         raise BadConfiguration(f"the kubeconfig {path} cannot be read: {detail}{line}") from failure
-    except (OSError, ValueError, yaml.YAMLError) as failure:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as failure:
         detail = " ".join(str(failure).split())
         raise BadConfiguration(f"the kubeconfig {path} cannot be read: {detail}") from failure
 

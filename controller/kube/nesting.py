@@ -13,13 +13,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from controller.api.depth import DEEPEST, TOO_DEEP
+
 T = TypeVar("T")
 
-DEEPEST = 400
-"""Levels that are kept; the decoder shares the limit of a thousand with the frames of its callers."""
 AT_ONCE = 32 * 1024
 """Bytes of a text that takes some milliseconds at most."""
-TOO_DEEP = "it is nested too deeply"
 _MARK = b'"moonshift.dev/nested-too-deeply"'
 # Texts are passed over: a bracket in one of them does not count.
 _NEXT_BRACKET = re.compile(rb'(?s)(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[\[\]{}]')

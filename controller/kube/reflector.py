@@ -126,6 +126,7 @@ class Reflector(Generic[V]):
         namespace: str | None = None,
         label_selector: str = "",
         field_selector: str = "",
+        read: Callable[[msgspec.Raw], V] | None = None,
         transform: Callable[[V], V] | None = None,
         on_undecodable: Callable[[Key, str], None] | None = None,
         notify: Callable[[], None] | None = None,
@@ -138,7 +139,7 @@ class Reflector(Generic[V]):
         self.undecodable: dict[Key, str] = {}
         self._client = client
         self._selection = (namespace, label_selector, field_selector)
-        self._read_view = shallow_reader_of(view_type)
+        self._read_view = read or shallow_reader_of(view_type)
         self._transform = transform
         self._on_undecodable = on_undecodable
         self._notify = notify

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import msgspec
 
-from controller.api.decoding import decoded, reader_of
+from controller.api.decoding import reader_of
 from controller.errors import ServerFault, UnreadableAnswer
 from controller.kube.errors import Status, error_from_status
 
@@ -64,12 +64,13 @@ event_of = msgspec.json.Decoder(WatchEvent).decode
 page_of = msgspec.json.Decoder(Page).decode
 page_head_of = msgspec.json.Decoder(PageHead).decode
 _read_status = reader_of(Status)
+_read_page = reader_of(Page)
 
 
 def read_page(page: bytes) -> Page:
     """A page of a list. Raises UnreadableAnswer; a reflector reads around objects that are nested too deeply."""
     try:
-        return decoded(page, Page)
+        return _read_page(page)
     except msgspec.DecodeError as failure:
         raise UnreadableAnswer(f"a list could not be read: {failure}") from failure
 

@@ -2,9 +2,10 @@
 
 Why: tenants write addresses into Rollouts, and the controller can reach more addresses than they can (metadata
 services, the API server, pods of others). Invariant: fails closed. An address is asked only when an entry of the
-allow-list names it for the Rollout's namespace. Besides, no IP address that its name resolves to may be loopback,
-link-local, multicast, unspecified or one of the API server's. The connection goes to the IP address that was
-checked. An entry with a literal IP address is the administrator's own decision and allows exactly that address.
+allow-list names it for the Rollout's namespace. Besides, every IP address that its name resolves to must be global, or
+private as those of pods and Services; it may not be a tunnel's, a metadata service's or one of the API server's. The
+connection goes to the IP address that was checked. An entry with a literal IP address is the administrator's own
+decision and allows exactly that address.
 """
 
 import ipaddress
@@ -17,10 +18,30 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from controller.errors import BadConfiguration
+from controller.measure.headers import refused_header
 
-METADATA = frozenset({"169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192"})
-"""Metadata services of clouds, as far as they are not link-local anyway."""
+METADATA = frozenset(
+    {
+        *("169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192"),
+        *("fd00:ec2::254", "fd20:ce::254", "fd00:42::42", "fd00:c1::a9fe:a9fe"),
+    }
+)
+"""Metadata services of clouds. Those among the addresses that clusters use cannot be known by their class."""
+_OF_CLUSTERS = tuple(
+    map(
+        ipaddress.ip_network,
+        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"),
+    )
+)
+"""Private addresses, which pods and Services have. Every other address that is not global is refused."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_TUNNELS = tuple(
+    map(
+        ipaddress.IPv6Network,
+        ("2002::/16", "2001::/32", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96"),
+    )
+)
+"""6to4, Teredo, NAT64 of a network's own, and old forms of IPv4 in IPv6: they lead to an address that is not seen."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -75,6 +96,10 @@ class AllowList:
             "names them with --analysis-allow"
         )
 
+    def refuses_header(self, name: str) -> bool:
+        """Gates may not send this header."""
+        return refused_header(name)
+
     def trusts(self, name: str, address: str) -> bool:
         """The administrator has named exactly this IP address, so it is not checked further."""
         return name == address and self._names_literally(address)
@@ -91,6 +116,10 @@ class Anywhere(AllowList):
         if url.scheme not in _PORTS or not url.host:
             return f"{url} is no address of the form http(s)://host[:port]"
         return ""
+
+    def refuses_header(self, name: str) -> bool:
+        """Never: it is the person's own request."""
+        return False
 
     def trusts(self, name: str, address: str) -> bool:
         """Always: a name may resolve to any address."""
@@ -159,9 +188,12 @@ class CheckedResolver(AbstractResolver):
 
 def forbidden_place(address: str, api_server: frozenset[str]) -> str:
     """The class of an IP address that no name may resolve to; empty for an allowed address."""
+    found: ipaddress.IPv4Address | ipaddress.IPv6Address
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
-        found = _inner(found) or found
+        found = found.ipv4_mapped or found
+    translated = _behind_nat64(found)
+    found = translated or found
     if str(found) in METADATA:
         return "a metadata service"
     if str(found) in api_server:
@@ -170,11 +202,27 @@ def forbidden_place(address: str, api_server: frozenset[str]) -> str:
         return "this machine itself"
     if found.is_link_local:
         return "a link-local address"
-    return "a multicast or reserved address" if found.is_multicast or found.is_reserved else ""
+    return _class_of(found, translated=translated is not None)
 
 
-def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address to which a connection to this address leads; a cluster without IPv4 reaches others by NAT64."""
-    if address in _NAT64:
+def _class_of(found: ipaddress.IPv4Address | ipaddress.IPv6Address, *, translated: bool) -> str:
+    """The class of an address that leads to no public server and to no pod or Service; empty for any other."""
+    if isinstance(found, ipaddress.IPv6Address):
+        if any(found in tunnel for tunnel in _TUNNELS):
+            return "an address of a tunnel"
+        if found.is_site_local:
+            return "a site-local address"
+    if found.is_multicast or found.is_reserved:
+        return "a multicast or reserved address"
+    if any(found in network for network in _OF_CLUSTERS):
+        return "a private address behind a translator" if translated else ""
+    return "" if found.is_global else "an address for a special purpose"
+
+
+def _behind_nat64(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> ipaddress.IPv4Address | None:
+    """The IPv4 address to which a connection leads; a cluster without IPv4 reaches others by NAT64."""
+    if isinstance(address, ipaddress.IPv6Address) and address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour
+    return None

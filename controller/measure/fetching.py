@@ -1,8 +1,10 @@
 """One HTTP request of a gate: bounded in time and size, to an allowed address, without following redirects.
 
-Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query. A
-gate must not become a way to read pages that its author cannot reach. A request that could not connect is tried once
-more.
+Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query;
+not even those where they repeat a Secret. A gate must not become a way to read pages that its author cannot reach. A
+value of a Secret is sent only to a host that the Secret names. A request that could not connect is tried once more.
+What a namespace occupies (turns, threads, memory) takes nothing from others, and a wait for a turn counts against the
+time of the one who waits.
 """
 
 import asyncio
@@ -18,21 +20,33 @@ import msgspec
 from yarl import URL
 
 from controller.api.analysis import Header, SecretKey, SecretRef
+from controller.api.decoding import decoded
 from controller.domain.gates.secret_places import secrets_of, with_values
+from controller.domain.gates.sending import GateSecret
+from controller.measure.confidential import (
+    confidential_of,
+    repeated_in_answer,
+    repeated_in_refusal,
+)
 from controller.measure.egress import AllowList, CheckedResolver, Refused
+from controller.measure.names import ASKER, Names
+from controller.measure.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024
 MAX_AT_ONCE = 16
-"""Requests of all gates under way."""
+"""Requests under way, beside the one that every namespace may always have."""
 MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _HIDDEN = "\0"
+SECRET_IN_ADDRESS = "a Secret may not say which address is asked"
 _PROOFS = ("token", "username", "tokenURL")
 """Keys of a Secret, each of which alone says how a request is authorized."""
 _SCHEME = re.compile(r"bearer\s", re.IGNORECASE)
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
 Form = tuple[tuple[str, str], ...]
+Used = Mapping[str, GateSecret]
+"""The Secrets of one request, by name."""
 
 
 class Failed(Exception):
@@ -59,9 +73,17 @@ def texts_of(request: Request) -> tuple[str, ...]:
 class Secrets(Protocol):
     """Reads Secrets of a Rollout's namespace."""
 
-    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values as text. Raises `Failed` if it cannot be read."""
+    async def read(self, namespace: str, name: str) -> GateSecret:
+        """The Secret, with its values as text. Raises `Failed` if it cannot be read."""
         ...
+
+
+class _Share:
+    """What one namespace has under way."""
+
+    def __init__(self) -> None:
+        self.turns = asyncio.Semaphore(MAX_OF_NAMESPACE)
+        self.own = asyncio.Semaphore(1)
 
 
 class Fetching:
@@ -73,8 +95,8 @@ class Fetching:
         self._allowed = allowed
         self._secrets = secrets
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
-        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        self._resolver = CheckedResolver(aiohttp.ThreadedResolver(), allowed, api_server)
+        self._shares: WeakValueDictionary[str, _Share] = WeakValueDictionary()
+        self._resolver = CheckedResolver(Names(), allowed, api_server)
         self._connector = aiohttp.TCPConnector(
             resolver=self._resolver, use_dns_cache=False, limit=0
         )
@@ -85,7 +107,7 @@ class Fetching:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
             auto_decompress=False,
         )
-        self._tokens: dict[Request, tuple[str, float]] = {}
+        self._tokens = Tokens()
 
     async def aclose(self) -> None:
         """Close the pool of connections."""
@@ -94,29 +116,53 @@ class Fetching:
 
     async def fetch(self, request: Request) -> bytes:
         """The body of the answer. Raises `Failed`."""
-        share = self._shares.setdefault(request.namespace, asyncio.Semaphore(MAX_OF_NAMESPACE))
-        async with share, self._slots:
-            try:
-                async with asyncio.timeout(request.timeout_seconds):
-                    return await self._fetch(request)
-            except TimeoutError as error:
-                raise Failed(
-                    f"no answer within {request.timeout_seconds} s from {_origin(request.url)}"
-                ) from error
+        share = self._shares.setdefault(request.namespace, _Share())
+        ASKER.set(request.namespace)
+        try:
+            async with asyncio.timeout(request.timeout_seconds), share.turns, self._turn(share):
+                return await self._fetch(request)
+        except TimeoutError as error:
+            raise Failed(
+                f"no answer within {request.timeout_seconds} s from {_origin(request.url)}"
+            ) from error
+
+    def _turn(self, share: _Share) -> asyncio.Semaphore:
+        """One request of each namespace needs no turn among the requests of all."""
+        return self._slots if share.own.locked() else share.own
 
     async def _fetch(self, request: Request) -> bytes:
-        request = await self._with_secrets(request)
+        place = self._checked(_without_values(request))
+        used = await self._secrets_of(request)
+        for one in used.values():
+            _sent_to(one, place)
+        filled_in = _values_in_texts(request, used)
+        request = _with_values(request, filled_in)
         url = self._checked(request)
-        secret = await self._secret(request)
+        if url.origin() != place.origin():
+            raise Failed(SECRET_IN_ADDRESS)
+        auth = used.get(request.auth.name) if request.auth is not None else None
+        secret = auth.values if auth is not None else {}
         headers = {header.name: header.value for header in request.headers}
-        headers |= await self._authorization(request, secret)
+        for name in filter(self._allowed.refuses_header, headers):
+            raise Failed(
+                f"a gate may not send the header {name}, which says where a request goes or how it is read"
+            )
+        authorization = await self._authorization(request, auth) if auth is not None else {}
+        confidential = confidential_of(
+            secret, filled_in.values(), authorization.get("Authorization", "")
+        )
         try:
-            return await self._sent_twice(url, request.form, headers, secret)
+            body = await self._sent_twice(url, request.form, headers | authorization, secret)
         except Status as refused:
             if refused.status == UNAUTHORIZED:
                 # The token may have been taken back before its end.
-                self._tokens.pop(_token_request(request, secret), None)
+                self._tokens.drop(_token_request(request, secret))
+            if repeated_in_refusal(refused.body, confidential):
+                raise Status(refused.status, b"", str(refused)) from None
             raise
+        if repeated_in_answer(body, confidential):
+            raise Failed(f"{url.origin()} repeats a value of a Secret in its answer")
+        return body
 
     async def _sent_twice(
         self, url: URL, form: Form, headers: dict[str, str], secret: Mapping[str, str]
@@ -153,35 +199,15 @@ class Fetching:
         except (ValueError, aiohttp.InvalidURL) as error:
             raise Failed(f"{url.origin()} cannot be asked: {type(error).__name__}") from error
 
-    async def _with_secrets(self, request: Request) -> Request:
-        """The request with the values of Secrets in their places."""
-        wanted = secrets_of(texts_of(request))
-        if not wanted:
-            return request
-        scheme, _, rest = with_values(request.url, dict.fromkeys(wanted, _HIDDEN)).partition("://")
-        if _HIDDEN in scheme + re.split(r"[/?#\\]", rest)[0]:
-            raise Failed("a Secret may not say which address is asked")
-        values = {one: await self._value(request.namespace, one) for one in wanted}
-        in_url = {one: quote(value, safe="") for one, value in values.items()}
-        return msgspec.structs.replace(
-            request,
-            url=with_values(request.url, in_url),
-            form=tuple((name, with_values(text, values)) for name, text in request.form),
-            headers=tuple(
-                Header(header.name, with_values(header.value, values)) for header in request.headers
-            ),
-        )
-
-    async def _value(self, namespace: str, wanted: SecretKey) -> str:
-        found = await self._values(namespace, wanted.name)
-        if wanted.key not in found:
-            raise Failed(f"Secret {namespace}/{wanted.name} has no {wanted.key}")
-        return found[wanted.key]
-
-    async def _values(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The values of a Secret without the line ends that `echo` and editors put behind them."""
-        found = await self._secrets.read(namespace, name)
-        return {key: value.strip("\r\n") for key, value in found.items()}
+    async def _secrets_of(self, request: Request) -> Used:
+        """Every Secret that the request names, each read once, without the line ends behind its values."""
+        names = dict.fromkeys(one.name for one in secrets_of(texts_of(request)))
+        if request.auth is not None and request.auth.name:
+            names[request.auth.name] = None
+        return {
+            name: (await self._secrets.read(request.namespace, name)).without_line_ends()
+            for name in names
+        }
 
     def _checked(self, request: Request) -> URL:
         try:
@@ -198,50 +224,88 @@ class Fetching:
             raise Failed(str(refused)) from refused
         return url
 
-    async def _secret(self, request: Request) -> Mapping[str, str]:
-        if request.auth is None or not request.auth.name:
-            return {}
-        return await self._values(request.namespace, request.auth.name)
-
-    async def _authorization(self, request: Request, secret: Mapping[str, str]) -> dict[str, str]:
+    async def _authorization(self, request: Request, auth: GateSecret) -> dict[str, str]:
+        secret = auth.values
         if token := secret.get("token", "").strip():
             if _SCHEME.match(token):
                 raise Failed(
-                    f"the token of {_named(request)} begins with Bearer, which is put before it: leave the word out"
+                    f"the token of {auth} begins with Bearer, which is put before it: leave the word out"
                 )
             return {"Authorization": f"Bearer {token}"}
         if secret.get("username"):
             basic = aiohttp.encode_basic_auth(secret["username"], secret.get("password", ""))
             return {"Authorization": basic}
         if secret.get("tokenURL"):
-            return {"Authorization": f"Bearer {await self._access_token(request, secret)}"}
+            return {"Authorization": f"Bearer {await self._access_token(request, auth)}"}
         if empty := next((key for key in _PROOFS if key in secret), None):
-            raise Failed(f"the {empty} of {_named(request)} is empty")
+            raise Failed(f"the {empty} of {auth} is empty")
         return {}
 
-    async def _access_token(self, request: Request, secret: Mapping[str, str]) -> str:
+    async def _access_token(self, request: Request, auth: GateSecret) -> str:
         """An access token by OAuth2 client credentials, used until shortly before it expires."""
+        secret = auth.values
         asked = _token_request(request, secret)
         now = asyncio.get_running_loop().time()
-        known = self._tokens.get(asked)
-        if known is not None and known[1] > now:
-            return known[0]
+        known = self._tokens.get(asked, now)
+        if known is not None:
+            return known
         url = self._checked(asked)
+        _sent_to(auth, url)
         body = await self._sent_twice(url, asked.form, {}, secret)
         try:
-            granted = msgspec.json.decode(body, type=_Token)
+            granted = decoded(body, _Token)
         except msgspec.DecodeError as error:
             raise Failed(f"{url.origin()} answered no access token") from error
-        if not granted.access_token:
+        token = granted.access_token
+        if not token:
             raise Failed(f"{url.origin()} answered an empty access token")
-        valid = {one: token for one, token in self._tokens.items() if token[1] > now}
-        ends = now + max(0.0, granted.expires_in - 30)
-        self._tokens = {**valid, asked: (granted.access_token, ends)}
-        return granted.access_token
+        if len(token) > LONGEST:
+            raise Failed(
+                f"{url.origin()} answered an access token of more than {LONGEST} characters"
+            )
+        self._tokens.keep(asked, request.namespace, token, granted.expires_in, now)
+        return token
 
 
-def _named(request: Request) -> str:
-    return f"Secret {request.namespace}/{request.auth.name if request.auth else ''}"
+def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:
+    """The value of each place in the request's texts. Raises `Failed` if a Secret has no such value."""
+    found = {}
+    for one in secrets_of(texts_of(request)):
+        secret = used[one.name]
+        if one.key not in secret.values:
+            raise Failed(f"Secret {request.namespace}/{one.name} has no {one.key}")
+        found[one] = secret.values[one.key].strip()
+    return found
+
+
+def _without_values(request: Request) -> Request:
+    """The request with a neutral text in the places of its address. Raises `Failed` for a place in the host."""
+    wanted = secrets_of((request.url,))
+    scheme, _, rest = with_values(request.url, dict.fromkeys(wanted, _HIDDEN)).partition("://")
+    if _HIDDEN in scheme + re.split(r"[/?#\\]", rest)[0]:
+        raise Failed(SECRET_IN_ADDRESS)
+    neutral = with_values(request.url, dict.fromkeys(wanted, "value"))
+    return msgspec.structs.replace(request, url=neutral)
+
+
+def _with_values(request: Request, values: Mapping[SecretKey, str]) -> Request:
+    """The request with the values of Secrets in their places."""
+    in_url = {one: quote(value, safe="") for one, value in values.items()}
+    return msgspec.structs.replace(
+        request,
+        url=with_values(request.url, in_url),
+        form=tuple((name, with_values(text, values)) for name, text in request.form),
+        headers=tuple(
+            Header(header.name, with_values(header.value, values)) for header in request.headers
+        ),
+    )
+
+
+def _sent_to(secret: GateSecret, url: URL) -> None:
+    """Raise `Failed` unless the Secret names the host of `url`."""
+    refusal = secret.refusal(url.host or "", url.port)
+    if refusal:
+        raise Failed(refusal)
 
 
 def _token_request(request: Request, secret: Mapping[str, str]) -> Request:

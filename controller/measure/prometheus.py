@@ -11,8 +11,7 @@ import msgspec
 
 from controller.api.analysis import PrometheusQuery
 from controller.api.decoding import decoded
-from controller.domain.gates.secret_places import secrets_of
-from controller.measure.fetching import Failed, Fetching, Request, Status, texts_of
+from controller.measure.fetching import Failed, Fetching, Request, Status
 
 MAX_CHARACTERS = 200
 MAX_POINTS = 10_000
@@ -97,9 +96,7 @@ async def _answered(
     try:
         return await fetching.fetch(request)
     except Status as refused:
-        # its words may repeat the query as it was sent
-        hides = secrets_of(texts_of(request))
-        raise Failed(str(refused) if hides else _why(refused)) from refused
+        raise Failed(_why(refused)) from refused
 
 
 def _why(refused: Status) -> str:

@@ -17,6 +17,7 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.decision import Reference
 from controller.domain.gates.templates import analyses_of, template_value
+from controller.domain.observation import KeptSeen
 from controller.domain.rollout.config_release import record_of
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
@@ -194,6 +195,16 @@ class Caches:
         found = [pod for owner in owners for pod in owned_by(self.pods, owner)]
         ended = tuple(pod for pod in found if pod.ended)
         return tuple(pod for pod in found if not pod.ended) if ended else tuple(found), ended
+
+
+def kept_of(caches: Caches, rollout: ObjectMeta) -> tuple[KeptSeen, ...]:
+    """The ControllerRevisions of ours that this Rollout owns; the newest last."""
+    found = [
+        KeptSeen(r.metadata.name, r.metadata.uid, r.revision, r.template_hash, r.kept)
+        for r in owned_by(caches.revisions, rollout)
+        if r.kept is not None and not r.metadata.deleting
+    ]
+    return tuple(sorted(found, key=lambda kept: (kept.number, kept.name)))
 
 
 def owned_by(store: Store[V], owner: ObjectMeta) -> list[V]:

@@ -182,7 +182,7 @@ class RolloutReconciler:
         self, rollout: Rollout, version: str, decision: Decision, writes: Writes
     ) -> Refusal | None:
         """Store the status; the refusal if a right or a policy prevents it."""
-        if decision.status == rollout.status:
+        if decision.status == rollout.status and not rollout.unreadable:
             return None
         try:
             await write_status(writes, rollout, version, decision.status)

@@ -232,8 +232,8 @@ class TrafficRoutingReconciler:
             match action:
                 case SetFinalizers():
                     return await set_finalizers(writes, action)
-                case EnsureRoutes(plan=plan, at=at):
-                    return await routes.ensure(plan, at)
+                case EnsureRoutes(plan=plan, at=at, settles_in=settles_in):
+                    return await routes.ensure(plan, at, settles_in)
                 case RehearseRoutes(plan=plan):
                     return await routes.rehearse(plan)
                 case RestoreRoutes():
@@ -247,7 +247,7 @@ class TrafficRoutingReconciler:
         self, seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, writes: Writes
     ) -> Refusal | None:
         """Store the status; the refusal if a right or a policy prevents it."""
-        if decision.status == seen.routing.status:
+        if decision.status == seen.routing.status and not seen.routing.unreadable:
             return None
         try:
             await write_routing_status(writes, seen.routing, decision.status)

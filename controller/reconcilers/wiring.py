@@ -260,7 +260,11 @@ class Wiring:
         return [r.metadata.key for r in self._caches.rollouts.index(WORKLOAD, named)]
 
     def _of_service(self, service: Service) -> Iterable[Key]:
-        return self._by_service(service.metadata.key)
+        """Rollouts whose routes name it, and those that share a TrafficRouting that does: an end may wait for it."""
+        key = service.metadata.key
+        shared = self._caches.traffic_routings.index(SERVICE, str(key))
+        members = (member for routing in shared for member in self._members_of(routing))
+        return (*self._by_service(key), *members)
 
     def _of_slice(self, part: EndpointSlice) -> Iterable[Key]:
         return self._by_service(Key(part.metadata.namespace, part.service))

@@ -15,6 +15,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID as ROLLOUT_UID_LABEL
 from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
+from controller.api.quantity import parse_count
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
@@ -55,7 +56,7 @@ from controller.kube.resources import (
     Resource,
 )
 from controller.reconcilers.autoscalers import autoscalers_of
-from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Caches, owned_by
+from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Caches, kept_of, owned_by
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
@@ -176,7 +177,8 @@ class World:
         self._hold_scripts(key, _references(rollout))
         self._hold(key, self._kinds_of(rollout))
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
-        services, slices = self._services(rollout)
+        shared = self._shared_routing(rollout)
+        services, slices = self._services(rollout, shared)
         present = workload if isinstance(workload, WorkloadSeen) else None
         originals = present is not None and moved_by_the_original(present.object, key.name)
         gates = self._gates
@@ -188,6 +190,7 @@ class World:
             plan_hash=self._plans.hash(rollout),
             workload=present,
             workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
+            kept=kept_of(self._caches, rollout.metadata),
             autoscalers=autoscalers,
             canaries=self._canaries(rollout.metadata),
             unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
@@ -195,7 +198,7 @@ class World:
             detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
             services=services,
             slices=slices,
-            traffic_routing=self._shared_routing(rollout),
+            traffic_routing=shared,
             config=config_of(rollout, present, self._config_objects),
             histories_kept=self._histories_kept,
             appends_pod_labels=self._appends_pod_labels,
@@ -351,19 +354,24 @@ class World:
             ended_pods=ended,
         )
 
-    def _services(self, rollout: Rollout) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:
+    def _services(
+        self, rollout: Rollout, shared: TrafficRouting | None
+    ) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:
+        """The Services that its routes name, and those of the TrafficRouting that it shares."""
         plan = rollout.spec.strategy.plan
         if plan is None:
             return {}, ()
         found: dict[str, Service] = {}
         slices: list[EndpointSlice] = []
-        for pair in services_of(plan.traffic_routings, plan.disable_generate_canary_service):
-            for name in dict.fromkeys((pair.stable, pair.canary)):
-                key = Key(rollout.metadata.namespace, name)
-                service = self._caches.services.get(key)
-                if service is not None:
-                    found[name] = service
-                slices += self._caches.slices.index(SERVICE, str(key))
+        pairs = services_of(plan.traffic_routings, plan.disable_generate_canary_service)
+        led = [name for pair in pairs for name in (pair.stable, pair.canary)]
+        led += [entry.service for entry in shared.spec.object_ref] if shared is not None else []
+        for name in dict.fromkeys(led):
+            key = Key(rollout.metadata.namespace, name)
+            service = self._caches.services.get(key)
+            if service is not None:
+                found[name] = service
+            slices += self._caches.slices.index(SERVICE, str(key))
         return found, tuple(slices)
 
     def _shared_routing(self, rollout: Rollout) -> TrafficRouting | None:
@@ -473,7 +481,7 @@ def _sources_of(rollout: Rollout, *, deployment: bool) -> tuple[Resource, ...]:
     plan = rollout.spec.strategy.plan
     found: tuple[Resource, ...] = (CONTROLLER_REVISIONS, PODS)
     if deployment:
-        found = (DEPLOYMENTS, REPLICA_SETS, PODS)
+        found = (DEPLOYMENTS, REPLICA_SETS, CONTROLLER_REVISIONS, PODS)
     if plan is not None and plan.traffic_routings:
         found += (SERVICES, ENDPOINT_SLICES)
     return (*found, TRAFFIC_ROUTINGS) if shared_routing_of(rollout) else found
@@ -489,4 +497,4 @@ def _unsupported(named: Kind) -> WorkloadUnreadable:
 
 def _revision_number(replica_set: ReplicaSet) -> tuple[int, str]:
     text = replica_set.metadata.annotations.get(REVISION, "")
-    return (int(text) if text.isdecimal() else 0, replica_set.metadata.name)
+    return (parse_count(text) or 0, replica_set.metadata.name)

@@ -6,10 +6,11 @@ scales or updates. Must not know Moonshift.
 
 import sys
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
+from controller.api.duration import of_seconds
 from controller.api.podsets import PodSet, ScaleStrategy, UpdateStrategy
 from controller.api.quantity import scaled_down, scaled_up
 from controller.api.workloads import Pod
@@ -40,7 +41,7 @@ class Clones:
         self._limit = scaled(limit, self._replicas)
         growth = scale.max_unavailable
         self._growth = sys.maxsize if growth is None else scaled_up(growth, self._replicas)
-        self._wait = timedelta(seconds=spec.min_ready_seconds or 0)
+        self._wait = of_seconds(spec.min_ready_seconds or 0)
         self._now = now
         self._pods = list(pods)
         self._old = [pod for pod in pods if pod.revision != update]

@@ -36,6 +36,7 @@ from controller.domain.admission.workload import admit_deployment, governing
 from controller.domain.decision import Refusal
 from controller.errors import Forbidden
 from controller.kube.resources import DEPLOYMENTS, SERVICES
+from controller.reconcilers.caches import kept_of
 from controller.simulation.podsets import kind_of
 from controller.simulation.state import ClusterState, resource_of_kind
 
@@ -128,7 +129,7 @@ class People:
             return
         before, after = sets.raw(old.metadata.key), sets.written(new)
         rollout = governing(after, tuple(self._cluster.rollouts), before)
-        match admit_set(before, after, rollout, kind_of(new)):
+        match admit_set(before, after, rollout, kind_of(new), self._kept(rollout, old.metadata)):
             case Amended(obj=obj):
                 sets.store(obj, resource_of_kind(new.api_version, new.kind))
             case Unchanged():
@@ -149,13 +150,22 @@ class People:
             return
         before, after = deployments.raw(old.metadata.key), deployments.written(new)
         rollout = governing(after, tuple(self._cluster.rollouts), before)
-        match admit_deployment(before, after, rollout, self._cluster.replica_sets_of(old)):
+        sets = self._cluster.replica_sets_of(old)
+        match admit_deployment(before, after, rollout, sets, self._kept(rollout, old.metadata)):
             case Unchanged():
                 deployments.put(new)
             case Amended(obj=obj):
                 deployments.store(obj, DEPLOYMENTS)
             case Refused(message=message):
                 raise Forbidden(message, status=403)
+
+    def _kept(self, rollout: Rollout | None, workload: ObjectMeta) -> str:
+        """The owner's own values as the release keeps them."""
+        if rollout is None:
+            return ""
+        found = kept_of(self._cluster.caches, rollout.metadata)
+        known = [k.facts.owners for k in found if k.facts.workload_uid == workload.uid]
+        return known[-1] if known else ""
 
     # --- Services -------------------------------------------------------------------------------
 

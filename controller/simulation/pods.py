@@ -4,11 +4,12 @@ Each `sync` is one pass over the present state; time passes only in the run. Mus
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 from msgspec import structs
 
+from controller.api.duration import later, of_seconds
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.api.networking import (
@@ -80,7 +81,7 @@ class ReplicaSetController:
     def _write_status(self, replica_set: ReplicaSet) -> None:
         alive = self._alive(replica_set)
         since = [pod.ready_since for pod in alive if pod.ready_since is not None]
-        wait = timedelta(seconds=replica_set.spec.min_ready_seconds)
+        wait = of_seconds(replica_set.spec.min_ready_seconds)
         status = ReplicaSetStatus(
             replicas=len(alive),
             ready_replicas=len(since),
@@ -168,7 +169,7 @@ def next_available(pods: Iterable[Pod], seconds: int, now: datetime) -> datetime
     if not 0 < seconds < FREEZE_MIN_READY_SECONDS:
         return None
     since = (pod.ready_since for pod in pods)
-    due = (ready + timedelta(seconds=seconds) for ready in since if ready is not None)
+    due = (later(ready, of_seconds(seconds)) for ready in since if ready is not None)
     return min((instant for instant in due if instant > now), default=None)
 
 

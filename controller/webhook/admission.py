@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
+from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.api.validation.rules import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
@@ -23,7 +24,7 @@ from controller.domain.admission.accounts import (
     accounts_of_rollout,
     accounts_of_routing,
 )
-from controller.domain.admission.approvals import note_approval
+from controller.domain.admission.approvals import JudgedStatus, judge_status
 from controller.domain.admission.named import Named, left_workload, named_in_routing
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
@@ -37,6 +38,7 @@ from controller.domain.admission.workload import (
     governing,
     keeps_label,
     loses_label,
+    lost_its_record,
     needs_replica_sets,
 )
 from controller.domain.decision import Reference
@@ -48,6 +50,7 @@ from controller.webhook.trees import tree
 
 LOOK_SECONDS = 2.0
 """Seconds for reading the objects that a Rollout names; the API server waits for 10."""
+STATUS_PATH = "/mutate-rollouts-status"
 Handler = Callable[[AdmissionRequest], Awaitable[Answer]]
 
 
@@ -64,10 +67,14 @@ class RolloutReader(Protocol):
 
 
 class ReplicaSetReader(Protocol):
-    """The ReplicaSets of a Deployment; from a synced cache, else from the API server."""
+    """The ReplicaSets of a Deployment, and what releases keep; from a synced cache, else from the API server."""
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         """The objects whose controller has this UID, of any size."""
+        ...
+
+    async def kept_owners(self, rollout: ObjectMeta, workload_uid: str) -> str:
+        """The owner's own values of a workload as its release keeps them; empty if it keeps none."""
         ...
 
 
@@ -130,7 +137,7 @@ class Admission:
         return {
             "/validate-rollouts-kruise-io-rollout": self.rollout,
             "/validate-rollouts-kruise-io-trafficrouting": self.traffic_routing,
-            "/mutate-rollouts-status": self.rollout_status,
+            STATUS_PATH: self.rollout_status,
             "/mutate-apps-v1-deployment": self.deployment,
             "/mutate-v1-service": self.service,
             "/mutate-apps-v1-daemonset": self.pod_set,
@@ -223,14 +230,14 @@ class Admission:
         return tuple(remark.text for remark in remarks(named, seen, namespace))
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
-        """Records the approvals."""
+        """Keeps the stored status but for what people may ask for, and records who asked."""
         objects = await self._update(request, sub_resource="status")
         if objects is None:
             return ALLOWED
         old, new = objects
         user, now = request.user_info.username, self._clock.now()
         return await self._offload.run(
-            request.objects, lambda: _answer(new, note_approval(old, new, user, now))
+            request.objects, lambda: _answer_about_status(new, judge_status(old, new, user, now))
         )
 
     async def deployment(self, request: AdmissionRequest) -> Answer:
@@ -244,9 +251,12 @@ class Admission:
         if rollout is not None and needs_replica_sets(old, new):
             uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
             replica_sets += await self._replica_sets.of(uid, request.namespace)
+        kept = await self._kept_owners(old, rollout)
         return await self._offload.run(
             request.objects,
-            lambda: _answer_about(old, new, admit_deployment(old, new, rollout, replica_sets)),
+            lambda: _answer_about(
+                old, new, admit_deployment(old, new, rollout, replica_sets, kept)
+            ),
         )
 
     async def pod_set(self, request: AdmissionRequest) -> Answer:
@@ -261,9 +271,17 @@ class Admission:
         if kind is None or kind is WorkloadKind.DEPLOYMENT:
             return ALLOWED
         rollout = await self._governing(old, new, request.namespace)
+        kept = await self._kept_owners(old, rollout)
         return await self._offload.run(
-            request.objects, lambda: _answer_about(old, new, admit_set(old, new, rollout, kind))
+            request.objects,
+            lambda: _answer_about(old, new, admit_set(old, new, rollout, kind, kept)),
         )
+
+    async def _kept_owners(self, old: JsonObject, rollout: Rollout | None) -> str:
+        """The owner's own values, where the workload has lost its record of them."""
+        if rollout is None or not lost_its_record(old):
+            return ""
+        return await self._replica_sets.kept_owners(rollout.metadata, text(old, "metadata", "uid"))
 
     async def _governing(self, old: JsonObject, new: JsonObject, namespace: str) -> Rollout | None:
         """The Rollout of a workload that is labelled, or was until this request."""
@@ -320,6 +338,11 @@ def _answer_about(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
     stored = verdict.obj if isinstance(verdict, Amended) else new
     answer = _answer(new, verdict)
     return msgspec.structs.replace(answer, warnings=overridden(old, new, stored))
+
+
+def _answer_about_status(new: JsonObject, judged: JudgedStatus) -> Answer:
+    warnings = (judged.warning,) if judged.warning else ()
+    return msgspec.structs.replace(_answer(new, judged.verdict), warnings=warnings)
 
 
 def _answer(new: JsonObject, verdict: Verdict) -> Answer:

@@ -1,4 +1,5 @@
-"""The objects that admission reads: Rollouts and ReplicaSets, from filled caches, until then from the API server.
+"""The objects that admission reads: Rollouts, ReplicaSets and what releases keep, from filled caches, until then from
+the API server.
 
 Invariant: an unfilled cache is never taken for an empty cluster. Live reads are bounded, because a forged review makes
 us read: beyond the bound a filled cache answers, which is milliseconds behind. It also answers if the API server takes
@@ -12,13 +13,17 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from controller.api.decoding import reader_of
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
+from controller.api.names import KEPT_FOR
+from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
+from controller.api.salvage import read_rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.client import KubeClient
-from controller.kube.resources import REPLICA_SETS, ROLLOUTS
+from controller.kube.nesting import outlined, read_around
+from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS, ROLLOUTS
 from controller.kube.store import Store
-from controller.kube.watch import read_identity, read_page
+from controller.kube.watch import page_of, read_identity, read_page
 
 LIVE_BURST = 40
 LIVE_AT_ONCE = 8
@@ -31,8 +36,8 @@ OWNER = "owner"
 
 
 log = logging.getLogger(__name__)
-_read_rollout = reader_of(Rollout)
 _read_replica_set = reader_of(ReplicaSet)
+_read_revision = reader_of(ControllerRevision)
 
 
 class Allowance:
@@ -61,11 +66,13 @@ class CachedReader:
         client: KubeClient,
         rollouts: Store[Rollout],
         replica_sets: Store[ReplicaSet],
+        revisions: Store[ControllerRevision],
         filled: Callable[[], bool],
     ) -> None:
         self._client = client
         self._rollouts = rollouts
         self._replica_sets = replica_sets
+        self._revisions = revisions
         self._filled = filled
         self._live = Allowance()
         self._turn = asyncio.Semaphore(LIVE_AT_ONCE)
@@ -92,17 +99,18 @@ class CachedReader:
     async def _listed(self, namespace: str) -> Sequence[Rollout]:
         found: list[Rollout] = []
         async with self._turn:
-            async for page in self._client.list_pages(ROLLOUTS, namespace):
-                known = map(self._readable, read_page(page).items or ())
+            async for body in self._client.list_pages(ROLLOUTS, namespace):
+                page, _ = await read_around(page_of, body)
+                known = map(self._readable, page.items or ())
                 found += (rollout for rollout in known if rollout is not None)
         return found
 
     def _readable(self, item: msgspec.Raw) -> Rollout | None:
         """A Rollout, as the cache has it if it cannot be read: one such object must not refuse all others."""
         try:
-            return _read_rollout(item)
+            return read_rollout(item)
         except msgspec.MsgspecError as failure:
-            named = read_identity(item).metadata
+            named = read_identity(outlined(bytes(item))).metadata
             log.warning("a Rollout cannot be read: %s/%s: %s", named.namespace, named.name, failure)
             return self._rollouts.get(Key(named.namespace, named.name))
 
@@ -116,3 +124,26 @@ class CachedReader:
             async for page in self._client.list_pages(REPLICA_SETS, namespace):
                 found += map(_read_replica_set, read_page(page).items or ())
         return [rs for rs in found if rs.metadata.controller_uid == deployment_uid]
+
+    async def kept_owners(self, rollout: ObjectMeta, workload_uid: str) -> str:
+        """The owner's own values of a workload as its release keeps them; empty if it keeps none."""
+        found = [
+            revision
+            for revision in await self._kept(rollout, workload_uid)
+            if revision.kept is not None and revision.kept.workload_uid == workload_uid
+        ]
+        newest = max(found, key=lambda revision: revision.revision, default=None)
+        return newest.kept.owners if newest is not None and newest.kept is not None else ""
+
+    async def _kept(self, rollout: ObjectMeta, workload_uid: str) -> Sequence[ControllerRevision]:
+        if self._filled():
+            known = self._revisions.index(OWNER, rollout.uid)
+            return [r for r in known if r.metadata.namespace == rollout.namespace]
+        found: list[ControllerRevision] = []
+        chosen = f"{KEPT_FOR}={workload_uid}"
+        async with self._turn:
+            async for page in self._client.list_pages(
+                CONTROLLER_REVISIONS, rollout.namespace, chosen
+            ):
+                found += (slimmed(_read_revision(item)) for item in read_page(page).items or ())
+        return [r for r in found if r.metadata.controller_uid == rollout.uid]

@@ -9,31 +9,37 @@ on nothing but the server itself, because filling the caches needs `/convert`.
 import asyncio
 import contextlib
 import logging
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 from aiohttp import web
 
+from controller.api.names import KEPT_V1BETA1, V1BETA1
 from controller.errors import BadConfiguration
+from controller.kube.nesting import read_around
+from controller.kube.packaged_schemas import schema_of
 from controller.runtime.beside import beside
-from controller.webhook.admission import Handler
+from controller.webhook.admission import STATUS_PATH, Handler
 from controller.webhook.connections import MAX_PENDING_CONNECTIONS, Acceptor, ConnectionLimits
 from controller.webhook.conversion import convert
 from controller.webhook.intake import BodyLimits, Intake
 from controller.webhook.offload import Offload
 from controller.webhook.review import (
+    AdmissionRequest,
     AdmissionReview,
     Answer,
     ConversionReview,
     admission_response,
     refused,
 )
-from controller.webhook.trees import TooManyValues, check_page
+from controller.webhook.trees import TooManyValues, check_page, check_whole
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 8.0
@@ -81,7 +87,8 @@ def webhook_app(
     app[LEAVING] = leaving
     intake, offload = Intake(limits or BodyLimits()), Offload()
     for path, handler in handlers.items():
-        answering = _guarded(path, _admission(handler), intake, metrics)
+        judging = _refusing_unread(handler) if path == STATUS_PATH else _admission(handler)
+        answering = _guarded(path, judging, intake, metrics)
         app.router.add_post(path, _certified(answering) if authenticated else answering)
     app.router.add_post("/convert", _guarded("/convert", _conversion(offload), intake, metrics))
     app.router.add_get("/readyz", _ready)
@@ -118,8 +125,10 @@ Endpoint = Callable[[memoryview], Awaitable[Reply]]
 
 def _admission(handler: Handler) -> Endpoint:
     async def endpoint(body: memoryview) -> Reply:
-        review = msgspec.json.decode(body, type=AdmissionReview)
+        review = await _around(_admission_of, body)
         try:
+            # The stored object may be too deep, so that it can be repaired and deleted.
+            check_whole(review.request.object)
             answer = await handler(review.request)
         except TooManyValues as refusal:
             answer = refused(str(refusal), 413)
@@ -128,6 +137,36 @@ def _admission(handler: Handler) -> Endpoint:
         return Reply(admission_response(review, answer), answer.allowed)
 
     return endpoint
+
+
+def _refusing_unread(handler: Handler) -> Endpoint:
+    """Refuse an object that cannot be read. A fault in its place would let it pass: the webhook of a status has the
+    failure policy Ignore."""
+    judge = _admission(handler)
+
+    async def endpoint(body: memoryview) -> Reply:
+        try:
+            return await judge(body)
+        except RecursionError:
+            why = "it is nested too deeply"
+        except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
+            why = str(fault)
+        # An API server writes both before anything that the author of the request chooses.
+        head = bytes(body[:512])
+        uid, version = _UID.search(head), _VERSION.search(head)
+        if uid is None or version is None:
+            raise msgspec.DecodeError(why)
+        request = AdmissionRequest(uid=uid[1].decode())
+        review = AdmissionReview(request=request, api_version=version[1].decode())
+        answer = refused(f"the status cannot be read, and is not changed: {why}")
+        _log_refusal(review, answer)
+        return Reply(admission_response(review, answer), False)
+
+    return endpoint
+
+
+_UID = re.compile(rb'"uid": ?"([-0-9a-zA-Z]{1,64})"')
+_VERSION = re.compile(rb'"apiVersion": ?"(admission\.k8s\.io/v1(?:beta1)?)"')
 
 
 def _log_refusal(review: AdmissionReview, answer: Answer) -> None:
@@ -143,10 +182,26 @@ def _log_refusal(review: AdmissionReview, answer: Answer) -> None:
     )
 
 
+_conversion_of = msgspec.json.Decoder(ConversionReview).decode
+_admission_of = msgspec.json.Decoder(AdmissionReview).decode
+_ADDS = KEPT_V1BETA1.encode()
+
+
+async def _around(read: Callable[[bytes | memoryview], T], body: memoryview) -> T:
+    """The review, with a mark in place of everything that is nested too deeply."""
+    try:
+        return read(body)
+    except RecursionError:
+        return (await read_around(read, bytes(body))).value
+
+
 def _conversion(offload: Offload) -> Endpoint:
     async def endpoint(body: memoryview) -> Reply:
         check_page(body)
-        review = msgspec.json.decode(body, type=ConversionReview)
+        review = await _around(_conversion_of, body)
+        if any(_ADDS in bytes(raw) for raw in review.request.objects):
+            # before the loop needs it: reading the schema takes half a second
+            await asyncio.to_thread(schema_of, V1BETA1, "Rollout")
         return Reply(await offload.run(review.request.objects, lambda: convert(review)), True)
 
     return endpoint

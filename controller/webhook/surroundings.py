@@ -68,6 +68,7 @@ class _Template(msgspec.Struct, frozen=True):
 class _Spec(msgspec.Struct, frozen=True):
     template: _Template = _Template()
     replicas: int | None = None
+    min_ready_seconds: int | None = msgspec.field(default=None, name="minReadySeconds")
 
 
 class _Workload(msgspec.Struct, frozen=True):
@@ -161,15 +162,19 @@ def _read_as(one: Named, raw: bytes | msgspec.Raw) -> Seen:
     if (group, kind) in KNOWN_WORKLOADS:
         workload = decoded(raw, _Workload)
         spec = workload.spec
-        return _template(spec.template, spec.replicas, marked_for(workload))
+        return _template(
+            spec.template, spec.replicas, spec.min_ready_seconds or 0, marked_for(workload)
+        )
     return Exists()
 
 
 def _of_deployment(found: Deployment) -> Seen:
     template = msgspec.json.decode(found.spec.template, type=_Template)
-    return _template(template, found.spec.replicas, marked_for(found))
+    return _template(template, found.spec.replicas, found.spec.min_ready_seconds, marked_for(found))
 
 
-def _template(template: _Template, replicas: int | None, held_for: str) -> Seen:
+def _template(
+    template: _Template, replicas: int | None, min_ready_seconds: int, held_for: str
+) -> Seen:
     labels = template.metadata.labels if template.metadata is not None else None
-    return Template(labels or {}, replicas, held_for)
+    return Template(labels or {}, replicas, min_ready_seconds, held_for)

@@ -1,14 +1,16 @@
 """Objects of a review, with only the fields decoded that rules read.
 
 Why not all of it: a forged body of 3 MiB such as `[[],[],…]` becomes 200 MB of Python lists. Invariant: the values of
-an object are counted before it is decoded, and one with more than `MOST_VALUES` is refused in words; fields
-that no rule reads (unknown fields, most of managedFields) are never decoded. A patch names changed places only, so
-fields that are left out here survive.
+an object are counted before it is decoded, and one with more than `MOST_VALUES`, or nested too deeply, is refused in
+words; fields that no rule reads (unknown fields, most of managedFields) are never decoded. A patch names changed places
+only, so fields that are left out here survive.
 """
 
 import msgspec
 
+from controller.api.depth import DEEPEST, is_too_deep
 from controller.api.jsontree import JsonObject
+from controller.kube.nesting import is_outline
 
 MOST_VALUES = 50_000
 """Values of one object. A Deployment of 1.5 MiB, etcd's limit, has more only if they are shorter than 30 bytes."""
@@ -131,6 +133,12 @@ def convertible(raw: msgspec.Raw) -> JsonObject:
 def check_page(body: memoryview) -> None:
     """Refuse a request for conversion before any of its objects is decoded."""
     _check(values_in(body), MAX_VALUES_PER_PAGE, "the list")
+
+
+def check_whole(raw: msgspec.Raw) -> None:
+    """Refuse an object that no rule could walk through, or of which an outline is left."""
+    if is_outline(raw) or is_too_deep(bytes(raw)):
+        raise TooManyValues(f"the object is nested deeper than {DEEPEST} levels: make it flatter")
 
 
 def _check(values: int, most: int = MOST_VALUES, what: str = "the object") -> None:

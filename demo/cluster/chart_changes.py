@@ -12,6 +12,8 @@ CLUSTER_KINDS = frozenset(
         "FlowSchema",
         "MutatingWebhookConfiguration",
         "Namespace",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
         "ValidatingWebhookConfiguration",
     }
 )
@@ -24,6 +26,7 @@ OPTIONAL = {
     "gateways": ("gateways/clusterroles.yaml", ".Values.gateways"),
     "namespaced": ("namespaced/role.yaml", ".Values.watchNamespace"),
     "secure-metrics": ("secure-metrics/role.yaml", ".Values.metrics.secure"),
+    "protect-steps": ("protect-steps/policy.yaml", ".Values.protectSteps"),
     "track-configmaps": ("track-config/configmaps/role.yaml", TRACKED % "configmaps"),
     "track-secrets": ("track-config/secrets/role.yaml", TRACKED % "secrets"),
 }
@@ -95,6 +98,7 @@ def _unless_openshift(user: int) -> dict[str, str]:
 
 ONCE: dict[str, dict[str, str]] = {
     "namespace.yaml": {"  name: kruise-rollout\n": f"  name: {NAMESPACE}\n"},
+    "controller-policy.yaml": {"kube-system, kruise-rollout]": f"kube-system, {NAMESPACE}]"},
     "controller.yaml": {
         "  replicas: 2\n": "  replicas: {{ .Values.controller.replicas }}\n",
         **_unless_openshift(65532),
@@ -154,7 +158,15 @@ CHOSEN = """        - key: kubernetes.io/metadata.name
           operator: In
           values: [{{ .Values.watchNamespace }}]
 """
+DENY = "  validationActions: [Deny]\n"
 EACH = {
+    "status-policy.yaml": {
+        DENY: DENY
+        + "  {{- if .Values.watchNamespace }}\n"
+        + "  matchResources:\n    namespaceSelector:\n      matchExpressions:\n"
+        + CHOSEN
+        + "  {{- end }}\n",
+    },
     "webhooks.yaml": {
         SELECTED: SELECTED
         + "        {{- if .Values.watchNamespace }}\n"

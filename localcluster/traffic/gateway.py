@@ -51,8 +51,7 @@ class Gateway(ABC):
         for file in self._kinds():
             await self._plane.kubectl("apply", "--server-side", "-f", str(file))
         await self._plane.crds_served()
-        objects = gateway_objects(self.controller, self.listener)
-        await self._plane.apply(yaml.safe_dump_all(objects), server_side=True)
+        await self._plane.apply(yaml.safe_dump_all(self._objects()), server_side=True)
         await self.start_pods()
         await self._start_programs()
 
@@ -73,6 +72,10 @@ class Gateway(ABC):
     @abstractmethod
     async def shares(self, namespace: str, host: str) -> Shares:
         """Return what the proxy does for a host whose Services are in a namespace; empty if it does not know it."""
+
+    def _objects(self) -> Iterable[dict[str, Any]]:
+        """The objects that routes are attached to."""
+        return gateway_objects(self.controller, self.listener)
 
     @abstractmethod
     def _kinds(self) -> Iterable[Path]:

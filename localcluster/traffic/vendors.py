@@ -13,6 +13,7 @@ from localcluster.plane import Plane
 from localcluster.progress import Reporter
 from localcluster.traffic.contour import ContourGateway, ensure_contour
 from localcluster.traffic.gateway import Gateway
+from localcluster.traffic.istio import IstioGateway, ensure_istio
 from localcluster.traffic.traefik import TraefikGateway, ensure_traefik
 
 GatewayOn = Callable[[Plane], Gateway]
@@ -24,6 +25,9 @@ class Vendor(Enum):
 
     CONTOUR = "contour"
     TRAEFIK = "traefik"
+    ISTIO = "istio"
+    GUARDED_ISTIO = "istio-webhook"
+    """Istio with the webhook that refuses what Istio's validation does not accept."""
 
 
 async def ensure_gateway(vendor: Vendor, reporter: Reporter | None = None) -> GatewayOn:
@@ -33,4 +37,7 @@ async def ensure_gateway(vendor: Vendor, reporter: Reporter | None = None) -> Ga
             return partial(ContourGateway, programs=await ensure_contour(reporter))
         case Vendor.TRAEFIK:
             return partial(TraefikGateway, program=await ensure_traefik(reporter))
+        case Vendor.ISTIO | Vendor.GUARDED_ISTIO:
+            guarded = vendor is Vendor.GUARDED_ISTIO
+            return partial(IstioGateway, programs=await ensure_istio(reporter), webhook=guarded)
     assert_never(vendor)

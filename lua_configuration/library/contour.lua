@@ -1,24 +1,35 @@
 -- The conditions of Contour's routes: their meaning, and which of two routes wins. The most specific route wins, whatever the
 -- order.
---@use tables, conditions
+--@use tables, conditions, paths
 
 local contour = {}
 
-local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
+local PATH_KEYS = {Exact = "exact", Text = "prefix", RegularExpression = "regex"}
 local FIELDS = {"header", "queryParameter"}
-local CLASSES = {PathPrefix = 0, RegularExpression = 1, Exact = 2}
+local CLASSES = {Text = 0, RegularExpression = 1, Exact = 2}
 local TYPES = {
     exact = "1", notexact = "1", regex = "2", prefix = "3", suffix = "4", contains = "5", notcontains = "5", present = "6",
     notpresent = "6",
 }
 
----The conditions with another path in place of their own. The path is the last of them: Contour takes an exact path that
+local function path_of(list)
+    local result
+    for _, condition in ipairs(list) do
+        result = (condition.exact or condition.prefix or condition.regex) and condition or result
+    end
+    return paths.of(result or {}, PATH_KEYS, "Text")
+end
+
+---The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of them: Contour takes an exact path that
 ---is not the last condition for a prefix.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]
 function contour.with_path(list, path)
     local result = {}
+    if tables.same(path_of(list), path) then
+        return tables.copy(list)
+    end
     for _, condition in ipairs(tables.copy(list)) do
         condition.prefix, condition.exact, condition.regex = nil, nil, nil
         if next(condition) ~= nil then
@@ -66,17 +77,6 @@ local function text_of(named)
     return named.name
 end
 
-local function path_of(list)
-    for _, condition in ipairs(list) do
-        for kind, key in pairs(PATH_KEYS) do
-            if condition[key] then
-                return {type = kind, value = condition[key]}
-            end
-        end
-    end
-    return {type = "PathPrefix", value = "/"}
-end
-
 -- The criteria between two routes that match one request, in this order.
 local function rank(list)
     local path, texts = path_of(list), {header = {}, queryParameter = {}}
@@ -105,13 +105,11 @@ end
 
 -- The conditions of a route with a copy's path and conditions in addition; nil if the two can never hold together.
 local function joined(known, made)
-    local result = tables.copy(known.match)
-    if not tables.same(path_of(result), path_of(made.match)) then
-        if made.path and known.replaces then
-            error("the path of this step would have to be taken from a route for others that replaces its prefix")
-        end
-        result = contour.with_path(result, path_of(made.match))
+    local path = paths.common(known.place, made.place)
+    if path == nil then
+        return nil
     end
+    local result = contour.with_path(known.match, path)
     for _, condition in ipairs(made.match) do
         for _, own in ipairs(result) do
             for _, field in ipairs(FIELDS) do
@@ -131,7 +129,7 @@ end
 ---@return moonshift.Precedence
 function contour.precedence()
     return {
-        path_of = path_of, rank = rank, joined = joined, with_path = contour.with_path,
+        path_of = path_of, rank = rank, joined = joined, unique = true,
         size = function(list)
             local found = rank(list)
             return found[3] + found[4]

@@ -1,5 +1,5 @@
 -- The fields of the Gateway API's routes, which other kinds also have: backendRefs, matches, and filters that change headers.
---@use tables, backends, conditions, routes
+--@use tables, backends, conditions, paths
 
 local gateway_api = {}
 
@@ -83,32 +83,53 @@ function gateway_api.joined(match, other)
     local possible = true
     for what, field in pairs(FIELDS) do
         for _, item in ipairs(other[field] or {}) do
-            local regex = item.type == "RegularExpression"
-            possible = possible
-                and gateway_api.add(match, {what = what, name = item.name, value = item.value, regex = regex})
+            local kind = item.type or "Exact"
+            if kind == "Exact" or kind == "RegularExpression" then
+                local regex = kind == "RegularExpression"
+                possible = possible
+                    and gateway_api.add(match, {what = what, name = item.name, value = item.value, regex = regex})
+            else
+                -- Types that no step has: they hold beside others.
+                match[field] = match[field] or {}
+                tables.add(match[field], tables.copy(item))
+            end
         end
     end
     return possible and match or nil
 end
 
----Each of the given matches with an alternative of the step in addition; a path of the step replaces the match's own.
----@param step moonshift.Step
----@param sources table[]
----@param alternative moonshift.Alternative
----@return table[]
-function gateway_api.combined(step, sources, alternative)
-    local result = {}
-    for _, source in ipairs(sources) do
-        local match, possible = tables.copy(source), true
-        match.path = alternative.path and tables.copy(alternative.path) or match.path
-        for _, condition in ipairs(alternative.conditions) do
-            possible = possible and gateway_api.add(match, condition)
-        end
-        if possible and routes.first_time(step, match) then
-            table.insert(result, match)
-        end
+---The path of a match; without one it is everything.
+---@param match table
+---@return {type: string, value: string}
+function gateway_api.path_of(match)
+    local path = match.path or {}
+    return {type = path.type or "PathPrefix", value = path.value or "/"}
+end
+
+---A copy of a match with another path; a path that is the same stays as it was written.
+---@param match table
+---@param path {type: string, value: string}
+---@return table
+function gateway_api.with_path(match, path)
+    local result = tables.copy(match)
+    if not tables.same(gateway_api.path_of(match), path) then
+        result.path = tables.copy(path)
     end
     return result
+end
+
+---A match of the stable Service's rule with an alternative of the step in addition; nil if no request fits both.
+---@param step moonshift.Step
+---@param source table
+---@param alternative moonshift.Alternative
+---@return table?
+function gateway_api.combined(step, source, alternative)
+    local path = paths.served(step, gateway_api.path_of(source), alternative.path)
+    local match = path and gateway_api.with_path(source, path)
+    for _, condition in ipairs(match and alternative.conditions or {}) do
+        match = match and gateway_api.add(match, condition) and match
+    end
+    return match or nil
 end
 
 return gateway_api

@@ -1,21 +1,48 @@
 -- HTTPRoute, GRPCRoute and kinds with the same rules: copies of whole rules, with guards, within the limits of a route.
---@use tables, weights, precedence, gateway_api
+--@use tables, weights, precedence, gateway_api, paths
 
 local gateway_rules = {}
 
 local MAX_RULES, MAX_IN_ALL = 16, 128
 
+-- The changes of paths in the filters of a rule and of its backends that replace the matched prefix.
+local function prefix_changes(rule)
+    local result, holders = {}, {rule}
+    for _, entry in ipairs(rule.backendRefs or {}) do
+        table.insert(holders, entry)
+    end
+    for _, holder in ipairs(holders) do
+        for _, filter in ipairs(holder.filters or {}) do
+            local change = filter.urlRewrite or filter.requestRedirect
+            if change and change.path and change.path.type == "ReplacePrefixMatch" then
+                table.insert(result, change)
+            end
+        end
+    end
+    return result
+end
+
 ---Whether a rule has a filter that replaces the matched prefix: such a rule must have exactly one match, by prefix.
 ---@param rule {filters?: table[]}
 ---@return boolean
 function gateway_rules.replaces_prefix(rule)
-    for _, filter in ipairs(rule.filters or {}) do
-        local change = filter.urlRewrite or filter.requestRedirect
-        if change and change.path and change.path.type == "ReplacePrefixMatch" then
-            return true
+    return #prefix_changes(rule) > 0
+end
+
+---Lets the filters of a rule replace as much of a path as before, now that the rule matches only a part of its path.
+---@param rule {filters?: table[]} changed in place
+---@param base table the match as it was
+---@param match table
+function gateway_rules.keep_paths(rule, base, match)
+    local own, part = gateway_api.path_of(base), gateway_api.path_of(match)
+    for _, change in ipairs(prefix_changes(rule)) do
+        local text = paths.replacement(change.path.replacePrefixMatch or "/", own, part)
+        if part.type == "Exact" then
+            change.path = {type = "ReplaceFullPath", replaceFullPath = text}
+        else
+            change.path.replacePrefixMatch = text
         end
     end
-    return false
 end
 
 local function copy_of(step, services, most, rule, matches, number, ours)
@@ -48,14 +75,9 @@ local function check_size(step, rules)
     end
 end
 
-local function path_of(match)
-    local path = match.path or {}
-    return {type = path.type or "PathPrefix", value = path.value or "/"}
-end
-
 -- The criteria between matches that fit one request, in this order; after them the order of the rules decides.
 local function rank(match)
-    local path = path_of(match)
+    local path = gateway_api.path_of(match)
     return {
         path.type == "Exact" and 1 or 0, #path.value, match.method and 1 or 0, #(match.headers or {}),
         #(match.queryParams or {}),
@@ -64,14 +86,11 @@ end
 
 -- The match of a rule with a copy's path and conditions in addition; nil if the two can never hold together.
 local function joined(known, made)
-    local result = tables.copy(known.match)
-    if made.match.path then
-        if made.path and known.replaces and not tables.same(path_of(known.match), path_of(made.match)) then
-            error("the path of this step would have to be taken from a rule for others that replaces its prefix")
-        end
-        result.path = tables.copy(made.match.path)
+    local path = paths.common(known.place, made.place)
+    if path == nil then
+        return nil
     end
-    local method = made.match.method
+    local result, method = gateway_api.with_path(known.match, path), made.match.method
     if method ~= nil and not gateway_api.add(result, {what = "method", value = method}) then
         return nil
     end
@@ -82,15 +101,10 @@ end
 ---@return moonshift.Precedence
 function gateway_rules.by_specificity()
     return {
-        path_of = path_of, rank = rank, joined = joined,
+        path_of = gateway_api.path_of, rank = rank, joined = joined,
         size = function(match)
             local found = rank(match)
             return found[3] + found[4] + found[5]
-        end,
-        with_path = function(match, path)
-            local result = tables.copy(match)
-            result.path = tables.copy(path)
-            return result
         end,
     }
 end
@@ -105,22 +119,20 @@ end
 function gateway_rules.match(step, services, kind, wanted, most)
     kind.replaces_prefix, kind.matches_of = gateway_rules.replaces_prefix, gateway_api.matches_of
     function kind.is_ours(rule)
-        return weights.has_stable(services, rule.backendRefs)
+        return weights.has_share(step, services, rule.backendRefs)
     end
-    function kind.combined(rule, source, alternative)
-        local path = alternative.path
-        if path and path.type ~= "PathPrefix" and gateway_rules.replaces_prefix(rule) then
-            error("a rule that replaces its prefix cannot match a path by type " .. path.type)
-        end
-        return gateway_api.combined(step, {source}, alternative)
+    function kind.combined(_, source, alternative)
+        return gateway_api.combined(step, source, alternative)
     end
-    function kind.copies(rule, matches)
+    function kind.copies(rule, matches, bases)
         local ours, result = kind.is_ours(rule), {}
         if not gateway_rules.replaces_prefix(rule) then
             return {copy_of(step, services, most, rule, matches, 0, ours)}
         end
         for number, match in ipairs(matches) do
-            table.insert(result, copy_of(step, services, most, rule, {match}, number - 1, ours))
+            local twin = copy_of(step, services, most, rule, {match}, number - 1, ours)
+            gateway_rules.keep_paths(twin, bases[number], match)
+            table.insert(result, twin)
         end
         return result
     end

@@ -1,9 +1,9 @@
 -- Matches of Istio's HTTP routes: maps of conditions by the name of a header or a parameter.
---@use tables, conditions, subsets
+--@use tables, conditions, subsets, paths
 
 local istio = {}
 
-local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
+local PATH_KEYS = {Exact = "exact", Text = "prefix", RegularExpression = "regex"}
 local NOUNS = {headers = "header ", queryParams = "query parameter "}
 
 local function put(match, kind, name, matcher)
@@ -35,13 +35,12 @@ function istio.suffix_of(host, service, namespace)
     return suffix
 end
 
----An alternative of the step in Istio's fields. Header names are written in lower case; claims (@…) and :pseudo headers
+---An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…) and :pseudo headers
 ---keep their case. There is one condition for a header and for a parameter, so a second one is an error.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative)
-    local result, path = {}, alternative.path
-    result.uri = path and {[PATH_KEYS[path.type]] = path.value}
+    local result = {path = alternative.path}
     for _, condition in ipairs(alternative.conditions) do
         -- A cookie's value was never an expression here.
         condition.regex = condition.regex and condition.what ~= "cookie"
@@ -91,21 +90,32 @@ local function add_method(entry, wanted)
     return possible
 end
 
----A rule's own match entries, each with the step's conditions in addition; an entry that could never match is left out.
----A path of the step replaces the rule's own.
+-- The path of an entry. Without one it is everything; of everything Istio makes the prefix /.
+local function path_of(entry)
+    return paths.of(entry.uri or {}, PATH_KEYS, "Text", entry.ignoreUriCase)
+end
+
+---A rule's own match entries, each with the step's conditions in addition; an entry that no request could match is left out.
+---@param step moonshift.Step
 ---@param source table[]?
 ---@param wanted table the result of `match_of`
----@return table[]
-function istio.combined(source, wanted)
-    local result = {}
+---@return {match: table, own: table, part: table}[] entries, each with its path before and now
+function istio.combined(step, source, wanted)
+    local result, seen = {}, {}
     for _, entry in ipairs(source and #source > 0 and source or {{}}) do
         entry = tables.copy(entry)
-        if wanted.uri then
-            entry.uri, entry.ignoreUriCase = tables.copy(wanted.uri), nil
+        local own = path_of(entry)
+        local part = paths.served(step, own, wanted.path)
+        if part and not tables.same(own, part) then
+            entry.uri = {[PATH_KEYS[part.type]] = part.value}
         end
-        if add_method(entry, wanted.method) and add_named(entry, "headers", wanted.headers)
-            and add_named(entry, "queryParams", wanted.queryParams) then
-            tables.add(result, entry)
+        if wanted.path then
+            entry.ignoreUriCase = nil
+        end
+        if part and add_method(entry, wanted.method) and add_named(entry, "headers", wanted.headers)
+            and add_named(entry, "queryParams", wanted.queryParams) and not tables.contains(seen, entry) then
+            table.insert(seen, entry)
+            table.insert(result, {match = entry, own = own, part = part})
         end
     end
     return result

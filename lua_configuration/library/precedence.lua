@@ -1,23 +1,13 @@
 -- For gateways in which the most specific rule wins, not the first: other rules keep their requests.
 --
 -- A copy of a rule may win over a rule that won over the copied rule. Such a rule gets a guard: a copy of itself with the
--- conditions of the first copy in addition to its own, and with its own backends.
+-- conditions of the first copy in addition to its own, and with its own backends. So of several rules of the stable Service
+-- a request's copy is that of the rule which serves the request today, with its filters.
 --@use tables
 
 local precedence = {}
 
 local MAX_GUARDS = 128
-
--- Whether every path below the one path is also below the other. For expressions, only equality can be recognised.
-local function covers(outer, inner)
-    local start = outer.value:gsub("/$", "")
-    if (outer.type == inner.type and outer.value == inner.value) or (outer.type == "PathPrefix" and start == "") then
-        return true
-    elseif outer.type ~= "PathPrefix" or inner.type == "RegularExpression" then
-        return false
-    end
-    return inner.value == start or inner.value:sub(1, #start + 1) == start .. "/"
-end
 
 -- Which of two ranks wins; nil if the order of the rules decides. For texts, the first in the alphabet wins.
 local function higher(one, other)
@@ -39,22 +29,21 @@ local function known_match(kind, index, match, ours, replaces)
     }
 end
 
--- A match before the rule with this number, made from one of the rule's matches, with the step's path if it has one.
-local function made_match(kind, index, base, match, path)
-    local result = known_match(kind, index, match, true)
-    result.path, result.base_rank = path, kind.rank(base)
-    result.asked_rank = path and kind.rank(kind.with_path(base, path)) or result.base_rank
+-- A match before the rule with this number, made from one of the rule's matches.
+local function made_match(kind, index, base, match, replaces)
+    local result = known_match(kind, index, match, true, replaces)
+    result.base, result.base_rank = base, kind.rank(base)
+    result.moved = not tables.same(result.place, kind.path_of(base))
     return result
 end
 
--- Whether a match won over the copied match, for another reason than a path that the step's path replaces.
+-- Whether a match wins over the copied match as the owner wrote the two.
 local function came_before(known, made)
-    local one, other = known.rank, made.base_rank
-    local first = higher(one, other)
+    local first = higher(known.rank, made.base_rank)
     if first == nil then
-        first = known.index < made.index
+        return known.index < made.index
     end
-    return (first and one[1] == other[1] and one[2] == other[2]) or higher(one, made.asked_rank) == true
+    return first
 end
 
 -- Whether one match wins over the other; `even` if they are equal and the kind has no order for equal matches.
@@ -85,7 +74,8 @@ end
 -- Whether a copy of the same rule wins already by itself.
 local function is_settled(kind, list, new, made)
     for _, one in ipairs(list) do
-        if one.index == new.index and not one.idle and within(one.match, new.match)
+        if one.index == new.index and not one.idle and (not one.replaces or rawequal(one.base, new.base))
+            and within(one.match, new.match)
             and (wins(kind, one, made, false) or tables.same(one.match, new.match)) then
             return true
         end
@@ -93,52 +83,58 @@ local function is_settled(kind, list, new, made)
     return false
 end
 
--- The guard that a rule needs against a copy, or nil.
+-- The guard that a rule needs against a copy, or nil. Matches of one rule matter only if the rule's rewrite depends on them.
 local function guard_for(kind, other, made)
-    local meets = not made.idle and other.index ~= made.index
-        and came_before(other, made) and wins(kind, made, other, true) and covers(other.place, made.place)
+    local meets = not made.idle and not rawequal(other.match, made.base) and (other.index ~= made.index or other.replaces)
+        and came_before(other, made) and wins(kind, made, other, true)
     local match = meets and kind.joined(other, made)
     if not match then
         return nil
     end
-    local guard = made_match(kind, other.index, other.match, match, made.path)
+    local guard = made_match(kind, other.index, other.match, match, other.replaces)
     -- A copy without any remaining requests has no effect.
-    guard.ours, made.idle = other.ours, kind.size(match) == kind.size(made.match)
+    guard.ours = other.ours
+    made.idle = tables.same(guard.place, made.place) and kind.size(match) == kind.size(made.match)
     return (other.ours or not tables.same(match, other.match)) and guard or nil
 end
 
 -- The matches of all rules, and of the copies of the stable Service's rules that the step asks for.
-local function known_and_made(step, kind, rules, wanted)
+local function known_and_made(kind, rules, wanted)
     local known, made = {}, {}
     for index, rule in ipairs(rules) do
-        local ours, sources = kind.is_ours(rule), kind.matches_of(rule)
-        step.found = step.found or ours
-        for _, source in ipairs(sources) do
-            table.insert(known, known_match(kind, index, source, ours, kind.replaces_prefix(rule)))
+        local ours, replaces = kind.is_ours(rule), kind.replaces_prefix(rule)
+        for _, source in ipairs(kind.matches_of(rule)) do
+            table.insert(known, known_match(kind, index, source, ours, replaces))
         end
-        for _, alternative in ipairs(ours and wanted or {}) do
-            for _, source in ipairs(sources) do
-                for _, match in ipairs(kind.combined(rule, source, alternative)) do
-                    table.insert(made, made_match(kind, index, source, match, alternative.path))
-                end
+    end
+    for _, alternative in ipairs(wanted) do
+        for _, one in ipairs(known) do
+            local match = one.ours and kind.combined(rules[one.index], one.match, alternative)
+            if match then
+                table.insert(made, made_match(kind, one.index, one.match, match, one.replaces))
             end
         end
     end
     return known, made
 end
 
+-- The sort and the length of a path, which decide before anything else.
+local function path_rank(one)
+    return one.rank[1] .. " " .. one.rank[2]
+end
+
 -- Adds the guards to a list of copies. A guard may win over further rules, so this repeats until no guard is missing.
 local function add_guards(kind, list, known)
-    local at, copies, by_place = 1, #list, {}
+    local at, copies, by_path = 1, #list, {}
     for _, one in ipairs(known) do
-        local place = one.place.type .. one.place.value
-        by_place[place] = by_place[place] or {}
-        table.insert(by_place[place], one)
+        local key = path_rank(one)
+        by_path[key] = by_path[key] or {}
+        table.insert(by_path[key], one)
     end
     while list[at] do
         local made = list[at]
-        -- Rules with other paths win or lose as before, unless the step has a path of its own.
-        for _, other in ipairs(made.path and known or by_place[made.place.type .. made.place.value]) do
+        -- Rules with other paths win or lose as before, unless the copy has another path than the rule.
+        for _, other in ipairs(made.moved and known or by_path[path_rank(made)]) do
             local guard = guard_for(kind, other, made)
             if guard and not is_settled(kind, list, guard, made) then
                 table.insert(list, guard)
@@ -152,16 +148,32 @@ local function add_guards(kind, list, known)
     end
 end
 
--- The matches of copies and guards that stand before the rule with a number.
+-- The matches of copies and guards that stand before the rule with a number, and the rule's match from which each was made.
 local function before(step, list, index)
-    local result = {}
+    local matches, bases = {}, {}
     for _, made in ipairs(list) do
-        if made.index == index and not made.idle then
-            table.insert(result, made.match)
+        if made.index == index and not made.idle and not tables.contains(matches, made.match) then
+            table.insert(matches, made.match)
+            table.insert(bases, made.base)
             step.done = step.done or made.ours
         end
     end
-    return result
+    return matches, bases
+end
+
+-- What is left of a rule beside its copies, for kinds in which no match may be there twice: the rule, a copy with fewer
+-- matches, or nil if its copies have all of its requests.
+local function left_over(kind, rule, matches)
+    local rest, sources = {}, kind.matches_of(rule)
+    for _, source in ipairs(kind.unique and sources or {}) do
+        if not tables.contains(matches, source) then
+            table.insert(rest, source)
+        end
+    end
+    if not kind.unique or #rest == #sources then
+        return rule
+    end
+    return #rest > 0 and kind.with_matches(rule, rest) or nil
 end
 
 ---The rules, with copies of the stable Service's rules before them, and with guards before other rules.
@@ -171,15 +183,15 @@ end
 ---@param wanted moonshift.Alternative[]
 ---@return table[]
 function precedence.with_copies(step, kind, rules, wanted)
-    local known, made = known_and_made(step, kind, rules, wanted)
+    local known, made = known_and_made(kind, rules, wanted)
     add_guards(kind, made, known)
     local result = {}
     for index, rule in ipairs(rules) do
-        local matches = before(step, made, index)
-        for _, twin in ipairs(#matches > 0 and kind.copies(rule, matches) or {}) do
+        local matches, bases = before(step, made, index)
+        for _, twin in ipairs(#matches > 0 and kind.copies(rule, matches, bases) or {}) do
             table.insert(result, twin)
         end
-        table.insert(result, rule)
+        table.insert(result, left_over(kind, rule, matches))
     end
     if #made > 0 and not step.done then
         error("all requests that match this step are those of rules that lead elsewhere than to Service " .. step.stable)

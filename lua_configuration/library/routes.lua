@@ -1,5 +1,5 @@
 -- Rules only for the new version: copies of the rules that lead to the stable Service, with the step's matches.
---@use tables, steps, weights, conditions
+--@use tables, steps, weights, conditions, paths
 
 local routes = {}
 
@@ -16,7 +16,8 @@ function routes.first_time(step, value)
 end
 
 ---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
----A copy that was already made for another rule is left out.
+---A copy that was already made for another rule is left out. With `path_of`, a copy has what the rule's path and the step's
+---have in common, and there is none if that is nothing; without it, the step's path takes the place of the rule's.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
@@ -26,9 +27,16 @@ function routes.copies(step, rule, wanted, ways)
     local result = {}
     for number, alternative in ipairs(wanted) do
         local twin, possible = tables.copy(rule), true
-        local match = ways.match_of(twin)
-        if alternative.path then
-            ways.set_path(match, alternative.path, twin)
+        local match, path = ways.match_of(twin), alternative.path
+        if path and ways.path_of then
+            local own = ways.path_of(match)
+            path = paths.served(step, own, path)
+            possible = path ~= nil
+            if path and not tables.same(own, path) then
+                ways.set_path(match, path, twin, own)
+            end
+        elseif path then
+            ways.set_path(match, path, twin)
         end
         for _, condition in ipairs(alternative.conditions) do
             possible = possible and ways.add(match, condition)
@@ -85,7 +93,7 @@ function routes.carry_out(step, services, kind)
     steps.carry_out(step, {
         match = kind.can and function()
             local wanted = conditions.wanted(step, kind.can)
-            local function is_ours(rule) return weights.has_stable(services, rule[kind.backends]) end
+            local function is_ours(rule) return weights.has_share(step, services, rule[kind.backends]) end
             step.spec[kind.rules] = routes.with_copies(step, step.spec[kind.rules], is_ours, copies_of(wanted))
         end,
         divide = function() weights.divide_each(step, services, step.spec[kind.rules], kind.backends) end,

@@ -1,6 +1,6 @@
 -- The conditions of Skipper's routes: their meaning, and which of two routes wins. The tree of paths decides first, then the
 -- number of conditions; the order of routes has no effect.
---@use tables, conditions
+--@use tables, conditions, paths
 
 local skipper = {}
 
@@ -42,17 +42,53 @@ function skipper.match_of(route)
     return result
 end
 
+-- The path in the tree; names and * in it stand for parts.
+local function path_of(match)
+    if match.path then
+        return {type = match.path:find("[:*]") and "Wildcards" or "Exact", value = match.path}
+    end
+    return {type = "PathPrefix", value = match.pathSubtree or "/"}
+end
+
 local function with_path(match, path)
     local result = tables.copy(match)
-    result.path, result.pathSubtree, result.pathRegexp = nil, nil, nil
-    if path.type == "Exact" then
-        result.path = path.value
-    elseif path.type == "PathPrefix" then
-        result.pathSubtree = path.value
-    else
-        result.pathRegexp = conditions.whole({value = path.value, regex = true})
+    if not tables.same(path_of(match), path) then
+        result.path, result.pathSubtree = nil, nil
+        result[path.type == "PathPrefix" and "pathSubtree" or "path"] = path.value
     end
     return result
+end
+
+-- Adds an expression for the path: it is a condition beside the path in the tree.
+local function add_expression(match, text)
+    if match.pathRegexp == nil then
+        match.pathRegexp = text
+    elseif match.pathRegexp ~= text then
+        match.predicates = match.predicates or {}
+        tables.add(match.predicates, skipper.call("PathRegexp", {text}))
+    end
+end
+
+---The match with a step's path in addition; nil if no request fits both.
+---@param step moonshift.Step
+---@param match table
+---@param path? {type: string, value: string}
+---@return table?
+function skipper.narrowed(step, match, path)
+    local own, expression = path_of(match), match.pathRegexp
+    if path == nil then
+        return tables.copy(match)
+    elseif path.type == "RegularExpression" and not paths.apart(own, path) then
+        local result = tables.copy(match)
+        add_expression(result, conditions.whole({value = path.value, regex = true}))
+        return result
+    elseif expression and expression:sub(1, 1) == "^"
+        and paths.apart({type = "RegularExpression", value = expression .. ".*"}, path) then
+        step.unserved = path.value
+        return nil
+    end
+    local common = paths.served(step, own, path)
+    return common and with_path(match, common)
 end
 
 ---Adds a condition; false if it can never hold together with the others.
@@ -77,9 +113,14 @@ end
 
 -- The match of a route with a copy's path and conditions in addition; nil if the two can never hold together.
 local function joined(known, made)
-    local result, methods = tables.copy(known.match), {}
-    result.path, result.pathSubtree = made.match.path, made.match.pathSubtree
-    result.pathRegexp = made.match.pathRegexp
+    local path, methods = paths.common(known.place, made.place), {}
+    if path == nil then
+        return nil
+    end
+    local result = with_path(known.match, path)
+    if made.match.pathRegexp then
+        add_expression(result, made.match.pathRegexp)
+    end
     for _, predicate in ipairs(made.match.predicates or {}) do
         for _, own in ipairs(result.predicates or {}) do
             if excludes(predicate, own) then
@@ -100,31 +141,22 @@ local function joined(known, made)
     return (#(made.match.methods or {}) == 0 or #methods > 0) and result or nil
 end
 
-local function path_of(match)
-    if match.path then
-        return {type = "Exact", value = match.path}
-    elseif match.pathRegexp then
-        return {type = "RegularExpression", value = match.pathRegexp}
-    end
-    return {type = "PathPrefix", value = match.pathSubtree or "/"}
-end
-
 local function size(match)
-    return #(match.predicates or {}) + (#(match.methods or {}) > 0 and 1 or 0)
+    return #(match.predicates or {}) + (#(match.methods or {}) > 0 and 1 or 0) + (match.pathRegexp and 1 or 0)
 end
 
--- The tree of paths is asked first, then the number of conditions decides.
+-- The tree of paths is asked first, then the number of conditions decides. A route without a path comes after the tree.
 local function rank(match)
     local path = path_of(match)
-    local tree = path.type == "RegularExpression" and 0 or #(path.value:gsub("/+$", "")) + 1
-    return {path.type == "Exact" and 1 or 0, tree, size(match) + (match.pathRegexp and 1 or 0)}
+    local tree = (match.path or match.pathSubtree) and #path.value:gsub("/+$", "") + 1 or 0
+    return {match.path and 1 or 0, tree, size(match)}
 end
 
 ---Which of two matches wins, in the form that `precedence` needs. With equal numbers of conditions, either may win.
 ---@return moonshift.Precedence
 function skipper.precedence()
     return {
-        path_of = path_of, rank = rank, size = size, joined = joined, with_path = with_path, unordered = true,
+        path_of = path_of, rank = rank, size = size, joined = joined, unique = true, unordered = true,
     }
 end
 

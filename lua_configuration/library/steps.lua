@@ -2,6 +2,8 @@
 
 local steps = {}
 
+local NOTHING = "nothing has a weight above 0 in the rules that point at"
+
 ---A step, in the form that the other modules need. An error if both versions share one Service, unless the kind can
 ---distinguish them.
 ---@param obj moonshift.Obj
@@ -58,12 +60,16 @@ function steps.carry_out(step, ways)
                 .. " can match headers, query parameters, cookies, methods or paths: use traffic instead")
         end
         ways.match()
-        finish("the matches of this step contradict the conditions of every rule that points at")
+        if step.found and not step.done and step.unserved then
+            error("no rule of this " .. step.kind .. " that points at Service " .. step.stable .. " serves the path "
+                .. step.unserved .. " of this step")
+        end
+        finish(step.without_share and NOTHING or "the matches of this step contradict the conditions of every rule that points at")
     end
     if step.weight >= 0 and (not matching or step.params.both) then
         step.found, step.done = false, false
         ways.divide()
-        finish("nothing has a weight above 0 in the rules that point at")
+        finish(NOTHING)
     end
 end
 

@@ -136,6 +136,26 @@ function weights.has_stable(services, entries)
     return false
 end
 
+---Whether the stable Service serves requests of a rule today: an entry of the list leads to it, with a weight above 0. Only
+---then does a copy of the rule for the new version take no requests of others.
+---@param step moonshift.Step
+---@param services moonshift.Backends
+---@param entries table[]?
+---@return boolean
+function weights.has_share(step, services, entries)
+    local absent = services.without_weight
+    absent = type(absent) == "function" and absent(entries or {}) or absent or 1
+    local result = false
+    for _, entry in ipairs(entries or {}) do
+        if services.is_stable(entry) then
+            step.found = true
+            result = result or #entries == 1 and entry.weight == nil or (entry.weight or absent) > 0
+        end
+    end
+    step.without_share = step.without_share or (step.found and not result)
+    return result
+end
+
 ---The backends of a rule only for the new version: its entries in place of the stable Service's. Other Services get no
 ---share. If there are several entries, each has the weight of the stable Service's entry.
 ---@param services moonshift.Backends

@@ -19,6 +19,7 @@ from tests.cluster.crowding import (
     pods_stay_within_the_surge,
     two_revisions_get_requests_at_most,
 )
+from tests.cluster.ends import Ends
 from tests.cluster.kinds import ADVANCED_DAEMON_SETS, AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
@@ -212,8 +213,9 @@ def judge(
         view.apply(change)
     allowed = Permission(app, actions)
     share, margin, pointed_at = ShareNeverFalls(), Margin(app, times), PointedAt(app, times)
-    sides, steps = EmptySides(app, times), StepsInOrder()
+    sides, steps, ends = EmptySides(app, times), StepsInOrder(), Ends(app)
     truth, conditions = StatusIsTrue(app.name, app.workload_kind), ConditionsAreTrue(app.name)
+    ends.begin(view)
     found: list[Violation] = []
     broken: set[str] = set()
     for change in history:
@@ -226,6 +228,7 @@ def judge(
         allowed.advance(change.resource_version)
         empty, untrue = sides.after(change, view), truth.look(view)
         contradicted = conditions.after(change, allowed)
+        nowhere, left = ends.after(change, view, allowed)
         if not allowed.released:
             continue
         details = {rule.__name__: rule(app, view, allowed) for rule in RULES}
@@ -238,6 +241,8 @@ def judge(
         )
         details[PointedAt.__name__] = pointed_at.after(change, view)
         details[EmptySides.__name__] = empty
+        details["every_service_leads_somewhere_at_the_end"] = nowhere
+        details["no_given_up_pod_is_left"] = left
         details[StatusIsTrue.__name__] = untrue
         details[ConditionsAreTrue.__name__] = contradicted
         details[StepsInOrder.__name__] = steps.look(

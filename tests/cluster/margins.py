@@ -1,4 +1,5 @@
-"""The Services, pods and subsets behind a route stay for the grace period after the route has left them.
+"""The Services, pods and subsets behind a route stay for the grace period after the route has left them; subsets are
+there for the grace period before a route names them.
 
 Invariant: the time of a write is the time of the API server's answer in the audit log; a write that is not in the log
 is not checked. It must do no I/O.
@@ -7,6 +8,7 @@ is not checked. It must do no I/O.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 
 from localcluster.history import Change, Key
 from tests.cluster.kinds import DESTINATION_RULES, PODS, SERVICES, VIRTUAL_SERVICES
@@ -96,17 +98,19 @@ class Place:
 
 
 class PointedAt:
-    """A subset stays for the grace period after the last route that named it has changed.
+    """A subset is there for the grace period before a route names it, and after the last route that named it.
 
-    A proxy that learns of both at once may drop the subset before the route to it, and then answers 503.
+    A proxy that learns of both at once may use the route before it knows the subset, or drop the subset before the
+    route to it, and then answers 503.
     """
 
     def __init__(self, app: Application, times: Times) -> None:
         self._app = app
         self._times = times
         self._named: set[str] = set()
-        self._there: set[str] = set()
+        self._there: dict[str, object] = {}
         self._left: dict[str, datetime] = {}
+        self._written: dict[str, datetime] = {}
 
     def before(self, change: Change, view: View) -> None:
         """Note the named and the existing subsets, with their times."""
@@ -114,15 +118,32 @@ class PointedAt:
             self._named, self._there = self._named_in(view), self._subsets_in(view)
 
     def after(self, change: Change, view: View) -> str | None:
-        """A subset is removed no sooner than one grace period after the last route named it."""
+        """A subset is removed no sooner than one grace period after the last route named it, and named no sooner than
+        one after it was written.
+        """
         if change.key.name != self._app.name:
             return None
         at = self._times(change)
         if change.key.kind == VIRTUAL_SERVICES:
-            self._routes_changed(self._named_in(view), at)
+            named = self._named_in(view)
+            self._routes_changed(named, at)
+            return self._named_too_soon(named - self._named, at)
         if change.key.kind != DESTINATION_RULES:
             return None
-        for gone in sorted(self._there - self._subsets_in(view)):
+        for name, content in self._subsets_in(view).items():
+            if at is not None and self._there.get(name) != content:
+                self._written[name] = at
+        return self._gone_too_soon(view, at)
+
+    def _named_too_soon(self, names: set[str], at: datetime | None) -> str | None:
+        for name in sorted(names & self._written.keys()):
+            waited = (at - self._written[name]).total_seconds() if at is not None else inf
+            if waited < self._app.grace - TOLERANCE_SECONDS:
+                return f"a route named subset {name} {waited:.3f} s after it was written"
+        return None
+
+    def _gone_too_soon(self, view: View, at: datetime | None) -> str | None:
+        for gone in sorted(self._there.keys() - self._subsets_in(view).keys()):
             if gone in self._named_in(view):
                 return f"subset {gone} went, and a route names it"
             left_at = self._left.pop(gone, None)
@@ -143,6 +164,6 @@ class PointedAt:
         """Subsets that any destination names, with or without a share."""
         return {d.subset for d in view.destinations(self._app.name) if d.subset}
 
-    def _subsets_in(self, view: View) -> set[str]:
+    def _subsets_in(self, view: View) -> dict[str, object]:
         found = view.get(DESTINATION_RULES, self._app.name) or {}
-        return {subset["name"] for subset in found.get("spec", {}).get("subsets") or ()}
+        return {subset["name"]: subset for subset in found.get("spec", {}).get("subsets") or ()}

@@ -129,11 +129,22 @@ class Story:
 
     async def release(self, image: str, **container: JsonObject) -> None:
         """Change the template: the image, and other fields of its container."""
+        await self.release_labelled(image, {}, **container)
+
+    async def release_labelled(
+        self, image: str, labels: dict[str, str], **container: JsonObject
+    ) -> None:
+        """Change the template: the image, and labels of its pods."""
         if not self.actions:
             await self._snapshot()
         containers = [{"name": "main", "image": image, **container}]
-        body = {"spec": {"template": {"spec": {"containers": containers}}}}
+        template: JsonObject = {"spec": {"containers": containers}}
+        if labels:
+            template["metadata"] = {"labels": labels}
+        body = {"spec": {"template": template}}
         answer = await self.client.patch(path_of(self.key(self.workload)), body)
+        spec = self.expected[self.key(self.workload)]["spec"]
+        spec["template"]["metadata"]["labels"] |= labels
         self._did("release", answer, image)
 
     async def give_id(self, rollout_id: str) -> None:

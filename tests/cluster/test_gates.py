@@ -21,9 +21,11 @@ from tests.cluster.conftest import fresh_namespace
 from tests.cluster.killed import replace_controller
 from tests.cluster.kinds import PODS, RECORDED, ROLLOUTS, VIRTUAL_SERVICES, collection
 from tests.cluster.manifests import Application, StepPlan
-from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
+from tests.cluster.secrecy import MORE_IS_LOGGED, OF_SECRETS, kept_product
 from tests.cluster.story import Story, condition
 
+GATE_TOKEN = f"{OF_SECRETS}-4711"
+EVENTS = Kind("events.k8s.io", "v1", "events")
 JOBS = Kind("batch", "v1", "jobs")
 TEMPLATES = Kind("rollouts.kruise.io", "v1alpha1", "analysistemplates")
 CLUSTER_TEMPLATES = Kind("rollouts.kruise.io", "v1alpha1", "clusteranalysistemplates")
@@ -370,27 +372,33 @@ async def test_a_gate_that_cannot_be_is_refused_at_once(
             await client.create(path, whole)
 
 
-async def test_a_value_of_a_secret_is_sent_and_is_in_no_status(
+async def test_a_secret_is_sent_where_its_owner_says_so_and_is_in_no_object(
     watched: Watched, story: Story
 ) -> None:
     serve(watched, story, 0.0)
-    plane, space, text = watched.product.plane, story.app.namespace, f"{story.app.name}-canary"
-    secret: JsonObject = {"metadata": {"name": "pages"}, "stringData": {"new": text}}
+    plane, space = watched.product.plane, story.app.namespace
+    secret: JsonObject = {"metadata": {"name": "creds"}, "stringData": {"token": GATE_TOKEN}}
     await plane.client().create(f"/api/v1/namespaces/{space}/secrets", secret)
-    right = ("--verb=get", "--resource=secrets", "--resource-name=pages")
-    await plane.kubectl("create", "role", "pages", "-n", space, *right, user="admin")
+    right = ("--verb=get", "--resource=secrets", "--resource-name=creds")
+    await plane.kubectl("create", "role", "creds", "-n", space, *right, user="admin")
     account = f"--serviceaccount={NAMESPACE}:{CONTROLLER_ACCOUNT}"
-    who = ("--role=pages", account)
-    await plane.kubectl("create", "rolebinding", "pages", "-n", space, *who, user="admin")
-    argument = {"name": "page", "valueFrom": {"secret": {"name": "pages", "key": "new"}}}
-    query = ERRORS.replace("{{ service }}", "{{ args.page }}")
-    await governed(story, gate(metric(prometheus={"query": query}), args=[argument]))
-    asked = await story.rollout(lambda s: any(m.get("query") for m in metrics_of(s)))
-    assert 'service="{{ secret pages/new }}"' in metrics_of(asked.object["status"])[0]["query"]
+    who = ("--role=creds", account)
+    await plane.kubectl("create", "rolebinding", "creds", "-n", space, *who, user="admin")
+    argument = {"name": "org", "valueFrom": {"secret": {"name": "creds", "key": "token"}}}
+    headers = [{"name": "X-Scope-OrgID", "value": "{{ args.org }}"}]
+    asked = {"query": ERRORS, "headers": headers, "auth": {"name": "creds"}}
+    await governed(
+        story, gate(metric(prometheus=asked, consecutiveErrorLimit=100), args=[argument])
+    )
+    host = watched.prometheus.address.split("/")[2].split(":")[0]
+    command = f"kubectl annotate secret creds -n {space} --overwrite moonshift.dev/send-to={host}"
+    await story.rollout(lambda s: any(command in m.get("reason", "") for m in metrics_of(s)))
+    await plane.kubectl(*command.split()[1:], user="admin")
     await story.completed()
     status = await story.status()
     assert status["moonshift"]["visits"][0]["analysis"] == "Passed: 1 of 1 metrics passed"
-    assert f'service="{text}"' not in json.dumps(status).replace("\\", "")
+    for path in (collection(ROLLOUTS, space), collection(EVENTS, space)):
+        assert GATE_TOKEN not in json.dumps(await plane.client().get(path))
 
 
 # --- Jobs ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import yaml
 
 from controller.api.analysis import Golden, Metric
 from controller.domain.gates.golden import expanded
+from controller.domain.gates.origins import name_of_release
 from controller.domain.gates.wording import filled
 from controller.measure.golden import packaged
 from localcluster.extras import ensure_extra
@@ -89,7 +90,8 @@ def query_of(source: str, name: str, *, samples: bool) -> str:
     asked = Metric(name="m", golden=Golden(name, source), min_samples=1)
     metric = expanded(asked, GOLDEN)
     assert isinstance(metric, Metric)
-    found = filled(metric, {"namespace": "shop", "service": "web-canary"})
+    words = {"namespace": "shop", "service": "web-canary"}
+    found = filled(metric, {name: name_of_release(text) for name, text in words.items()})
     assert isinstance(found, Metric)
     assert found.prometheus is not None
     return found.prometheus.samples if samples else found.prometheus.query

@@ -3,6 +3,7 @@
 from tests.mutations.of_connections import OF_CONNECTIONS
 from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_effects import OF_EFFECTS
+from tests.mutations.of_ends import OF_ENDS
 from tests.mutations.of_judgement import OF_JUDGEMENT
 from tests.mutations.of_pods import OF_PODS
 from tests.mutations.of_promises import OF_PROMISES
@@ -11,6 +12,7 @@ from tests.mutations.of_workers import OF_WORKERS
 
 MUTATIONS = (
     *OF_RELEASES,
+    *OF_ENDS,
     *OF_PODS,
     *OF_JUDGEMENT,
     *OF_EFFECTS,

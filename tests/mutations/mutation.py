@@ -24,6 +24,7 @@ FROM_ZERO = "rollout/test_from_zero.py"
 JUMP = "rollout/test_jump.py"
 LEFT_OUT = "rollout/test_left_out.py"
 RESTORING = "rollout/test_restoring.py"
+NAMED_IN_TIME = "rollout/test_named_in_time.py"
 SHARED_ROUTES = "trafficrouting/test_teardown.py"
 SHARED_CAPACITY = "trafficrouting/test_stable_pods.py"
 PHASES = "rollout/test_phases.py"
@@ -81,6 +82,7 @@ def of(
         "routing": ROUTING,
         "restoring": RESTORING,
         "teardown_order": RESTORING,
+        "named_content": NAMED_IN_TIME,
         "moving": SHARED_ROUTES,
     }
     place = f"controller.domain.{module}"

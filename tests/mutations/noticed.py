@@ -171,6 +171,10 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "the object behind a route is restored together with the route",
         "all is given back in one pass",
     ),
+    "test_each_object_follows_a_grace_period_after_the_one_that_it_names": (
+        "the wait for a subset counts from the subset before it",
+        "a subset is named at once after the pass that saw it",
+    ),
     "test_a_route_that_leads_again_is_noted_before_it_is_restored_again": (
         "a grace period is counted from the record of an earlier one",
     ),

@@ -94,12 +94,42 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.effects.gateways.changes",
+        (
+            "a subset that stays the same is waited for at every step",
+            "        if not self.says_anew:\n            return before\n",
+            "",
+            "component/effects/gateways/test_settling.py::test_a_step_that_changes_no_subset_is_written_in_one_pass",
+        ),
+    ),
+    *named(
+        "controller.effects.gateways.settling",
+        (
+            "a plan that changes during the wait ends it",
+            "        if self.written or self.seconds:\n            return change.depth",
+            "        if self.written:\n            return change.depth",
+            "component/effects/gateways/test_settling.py::test_a_plan_that_changes_during_the_wait_does_not_end_it",
+        ),
+    ),
+    *named(
         "controller.effects.gateways.routes",
         (
             "objects are written before those that they point at",
             "sorted(foreseen.changes, key=lambda change: -change.depth)",
             "foreseen.changes",
             "component/effects/gateways/test_ensure.py::test_objects_are_written_after_their_references_in_any_order_of_the_list",
+        ),
+        (
+            "a route names a subset in the pass that wrote the subset",
+            "            settling = settling.after(change)\n",
+            "",
+            "component/effects/gateways/test_settling.py::test_a_subset_is_written_in_one_pass_and_named_in_a_later_one",
+        ),
+        (
+            "an object is named in the pass that made it",
+            "        if absent and change.says_anew:\n",
+            "        if absent and not change.says_anew:\n",
+            "component/effects/gateways/test_settling.py::test_an_object_is_made_in_one_pass_and_named_by_the_one_beside_it_in_a_later_one",
         ),
         (
             "a restore goes on below an object that could not be restored",

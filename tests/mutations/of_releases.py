@@ -278,7 +278,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.routing",
         (
             "the first route does not wait for the margin",
-            "    return Stop(status=status, wake_at=due) if due > context.now else None\n",
+            "    return wait_by_choice(status, due) if due > context.now else None\n",
             "    return None\n",
             RELEASES,
         ),
@@ -343,6 +343,19 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "a grace period is counted from the record of an earlier one",
             "    return () if routing.marks_partial_restore(known) else",
             "    return () if not known else",
+        ),
+    ),
+    *of(
+        "traffic.named_content",
+        (
+            "the wait for a subset counts from the subset before it",
+            "if known is not None and known.content == content else",
+            "if known is not None else",
+        ),
+        (
+            "a subset is named at once after the pass that saw it",
+            "    if known is None:\n        return 0.0\n",
+            "    if known is None or known.since != now:\n        return 0.0\n",
         ),
     ),
     *of(

@@ -4,6 +4,7 @@ A small share belongs to every run. The `full` one plays all scenarios with the 
 300 000 requests were sent.
 """
 
+import os
 import sys
 
 import msgspec
@@ -16,7 +17,7 @@ from tests.traffic.program import finished
 
 FULL_SECONDS = 5400
 MEASURED, MEASURED_SHORTLY = 60, 20
-ALL = 300_000
+ALL = int(os.environ.get("MOONSHIFT_TRAFFIC_REQUESTS", "300000"))
 SCENARIOS = BY_VENDOR[Vendor.CONTOUR]
 
 

@@ -4,6 +4,7 @@ All scenarios are played side by side, in a network of their own, by `python -m 
 Contour's belong to every run; Traefik's, and those that go on until 300 000 requests were sent, are `full`.
 """
 
+import os
 import sys
 from collections import defaultdict
 
@@ -17,7 +18,7 @@ from tests.traffic.program import finished
 
 MEASURED = 60
 """Rounds of ten requests over which a step is measured: 540 plain ones are within 8 points of 20 %."""
-ALL = 300_000
+ALL = int(os.environ.get("MOONSHIFT_TRAFFIC_REQUESTS", "300000"))
 FULL_SECONDS = 3600
 FULL_OF = {Vendor.CONTOUR: (), Vendor.TRAEFIK: (pytest.mark.full,)}
 PLAYED = [

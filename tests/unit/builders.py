@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec import structs
 
-from controller.api.jsontree import JsonObject
+from controller.api.jsontree import JsonObject, child
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service, ServiceSpec
 from controller.api.original.revision import original_revision
@@ -360,6 +360,25 @@ def inner_of(world: World) -> CanaryStatus:
     found = status_of(world).canary_status
     assert isinstance(found, CanaryStatus)
     return found
+
+
+def lose_kept(world: World) -> None:
+    """Somebody who may do everything deletes what the release keeps."""
+    for found in list(world.cluster.revisions):
+        if found.kept is not None:
+            world.cluster.revisions.remove(found.metadata.key)
+
+
+def kept_template_of(world: World) -> msgspec.Raw | None:
+    """The template that the release keeps in a ControllerRevision of ours."""
+    raw = [
+        world.cluster.revisions.raw(found.metadata.key)
+        for found in world.cluster.revisions
+        if found.kept is not None
+    ]
+    if not raw:
+        return None
+    return msgspec.Raw(msgspec.json.encode(child(raw[-1], "data", "spec", "template")))
 
 
 def ours_of(world: World) -> MoonshiftStatus:

@@ -69,7 +69,8 @@ class PlainScripts:
             raise WorkerUnavailable("the worker restarts")
         asked = msgspec.json.decode(obj)
         data = asked["data"]
-        plan = {name: asked[name] for name in ASKED if name in asked}
+        wanted = NAMED if self.depths.get(asked["object"]["kind"]) else ASKED
+        plan = {name: asked[name] for name in wanted if name in asked}
         spec = {**data.get("spec", {}), "plan": plan}
         return Executed(msgspec.json.encode({**data, "spec": spec}, order="sorted"))
 
@@ -84,3 +85,5 @@ ASKED = (
     "stableService",
 )
 """The part of a script's input that is written down."""
+NAMED = ("canaryService", "patchPodMetadata", "stableService")
+"""The part that is written into objects that others name: the same at every step, as a DestinationRule's subset."""

@@ -119,10 +119,12 @@ class World(SimulatedCluster):
             if found is None or "plan" not in child(found, "spec"):
                 continue
             resource = resource_of_kind(API_VERSIONS[kind], kind)
+            is_led = "canaryWeight" in child(found, "spec", "plan")
+            field, value = ("canaryWeight", 99.5) if is_led else ("canaryService", "elsewhere")
             self.cluster.server.storage.put(
                 (resource.group, resource.plural),
                 Key(namespace, name),
-                changed(found, ("spec", "plan", "canaryWeight"), 99.5),
+                changed(found, ("spec", "plan", field), value),
             )
 
     def replace_routes(self) -> None:

@@ -8,6 +8,7 @@ from controller.api.rollout import RolloutSpec
 from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.api.validation.routings import check_listed_once, check_routings
 from controller.api.validation.rules import Rules
+from controller.api.validation.seconds import check_seconds
 from controller.api.validation.steps import check_matches, check_steps
 from controller.api.validation.workload import check_workload, uses_extra_workload
 
@@ -50,6 +51,7 @@ def _check_strategy(spec: JsonObject, rules: Rules, lowest_traffic: int) -> Find
         *check_routings(plan, path),
         *check_listed_once(plan, path),
         *_check_deadline(plan, path),
+        *check_seconds(plan, path),
     )
 
 

@@ -2,19 +2,24 @@
 
 Invariant: the queries are those that the controller would send. An address, a header or a token of the command line
 outranks that of the metric. Without a token on the command line, the Secret of a metric is read if there is a cluster,
-with the rights of the person; its content is never printed.
+with the rights of the person; its content is never printed, and sent only to hosts that the Secret names and to the
+address of the command line. A Secret that is not meant for gates is not used: the author of a Rollout must not choose
+where a person who tries its gate sends Secrets.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from msgspec import structs
+from yarl import URL
 
 from controller.api.analysis import Header, Metric, SecretRef
 from controller.cli.failures import Failure
+from controller.cli.files import read_text
+from controller.domain.gates.sending import GateSecret
 from controller.domain.gates.watching import Asked
 from controller.effects.gate_secrets import GateSecrets
 from controller.kube.client import KubeClient
@@ -67,14 +72,15 @@ class Access(msgspec.Struct, frozen=True):
             return SecretRef(COMMAND_LINE)
         return named if self.reads_secrets else None
 
-    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
+    async def read(self, namespace: str, name: str) -> GateSecret:
         """The token and the authority, in the place of a Secret."""
         if name != COMMAND_LINE:
             raise Failed(
                 f"Secret {namespace}/{name} is not read here: give the argument with --arg NAME=VALUE, or let the "
                 "Secret be read with --from-rollout"
             )
-        return {"token": self.token, "ca.crt": self.authority}
+        values = {"token": self.token, "ca.crt": self.authority}
+        return GateSecret(namespace, name, values, anywhere=True)
 
 
 def access_of(
@@ -87,9 +93,16 @@ def access_of(
     return Access(
         address or "",
         tuple(map(_header, headers)),
-        token_file.read_text(encoding="utf-8").strip() if token_file is not None else "",
-        authority_file.read_text(encoding="utf-8") if authority_file is not None else "",
+        _content(token_file).strip(),
+        _content(authority_file),
     )
+
+
+def _content(path: Path | None) -> str:
+    try:
+        return "" if path is None else read_text(path)
+    except (OSError, ValueError) as problem:
+        raise Failure(f"{path} cannot be read: {problem}") from problem
 
 
 def _header(text: str) -> Header:
@@ -107,15 +120,17 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 class LiveSecrets:
-    """Secrets of the cluster, read with the rights of the person."""
+    """Secrets of the cluster, read with the rights of the person; `chosen` is the address of the command line."""
 
-    def __init__(self, secrets: GateSecrets) -> None:
+    def __init__(self, secrets: GateSecrets, chosen: str) -> None:
         self._secrets = secrets
+        self._chosen = URL(chosen).host if chosen else None
 
-    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values. Raises `Failed` if it cannot be read."""
+    async def read(self, namespace: str, name: str) -> GateSecret:
+        """The Secret. Raises `Failed` if it cannot be read."""
         try:
-            return await self._secrets.read(namespace, name)
+            found = await self._secrets.read(namespace, name)
+            return found.also_to(self._chosen) if self._chosen else found
         except Failed as failed:
             raise Failed(f"{failed}; or give --bearer-token-file") from failed
 
@@ -125,7 +140,7 @@ async def sources(access: Access, client: KubeClient | None = None) -> AsyncIter
     """Connections within the block; `client` reads the Secrets if `access` says so."""
     secrets: Secrets = access
     if client is not None and not access.is_given:
-        secrets = LiveSecrets(GateSecrets(client))
+        secrets = LiveSecrets(GateSecrets(client), access.address)
     fetching = Fetching(Anywhere(), secrets)
     measuring = Measuring(fetching, lambda key: None, lambda: datetime.now(UTC))
     try:

@@ -8,8 +8,10 @@ itself (lengths, patterns, names).
 from collections.abc import Callable, Iterator, Mapping
 
 from controller.api.jsontree import JsonObject, child, items
-from controller.cli.simulation.schema import problems, schema_of, schema_problems
+from controller.api.schema import problems
+from controller.cli.simulation.schema import schema_problems
 from controller.domain.traffic.tree import Tree
+from controller.kube.packaged_schemas import schema_of
 
 Rule = Callable[[JsonObject], bool]
 SOURCES = ("prometheus", "web", "job", "golden")

@@ -11,6 +11,7 @@ from controller.cli.handover.inventory import Inventory, finalizers_of
 LAST = (
     "kubectl delete mutatingwebhookconfiguration kruise-rollout-mutating-webhook-configuration",
     "kubectl delete validatingwebhookconfiguration kruise-rollout-validating-webhook-configuration",
+    "kubectl delete validatingadmissionpolicybinding moonshift-rollout-status moonshift-records",
     "kubectl delete --ignore-not-found -k .      # the folder of your kustomization; or helm uninstall",
     "kubectl delete -f deploy/crds      # with every Rollout, TrafficRouting and record",
 )

@@ -78,5 +78,9 @@ class Facts(msgspec.Struct, frozen=True):
     needs: tuple[Need, ...] = ()
     unserved: tuple[tuple[str, str], ...] = ()
     """Gateway kinds that are not served, each with one Rollout that names it."""
+    unguarded: tuple[str, ...] = ()
+    """Policies on the status, and their bindings, that are not there, each as `Kind name`."""
+    unlimited: tuple[str, ...] = ()
+    """The same for policies that limit the controller's own account."""
     gaps: tuple[str, ...] = ()
     """Objects that could not be read, and why."""

@@ -13,12 +13,14 @@ import msgspec
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import (
     CONTROLLER_ACCOUNT,
+    CONTROLLER_POLICIES,
     GROUP,
     LEASE,
     MUTATING_CONFIGURATION,
+    STATUS_POLICIES,
     VALIDATING_CONFIGURATION,
 )
-from controller.api.rollout import Rollout
+from controller.api.salvage import read_rollout
 from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
 from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
@@ -36,6 +38,8 @@ from controller.kube.resources import (
     LEASES,
     MUTATING_WEBHOOKS,
     NAMESPACES,
+    POLICIES,
+    POLICY_BINDINGS,
     ROLLOUTS,
     VALIDATING_WEBHOOKS,
     Resource,
@@ -85,6 +89,12 @@ MADE = {
     ),
     "ValidatingWebhookConfiguration": Made(
         "admissionregistration.k8s.io", "validatingwebhookconfigurations", False
+    ),
+    "ValidatingAdmissionPolicy": Made(
+        "admissionregistration.k8s.io", "validatingadmissionpolicies", False
+    ),
+    "ValidatingAdmissionPolicyBinding": Made(
+        "admissionregistration.k8s.io", "validatingadmissionpolicybindings", False
     ),
 }
 """By kind; a test compares it with `deploy`."""
@@ -171,6 +181,8 @@ async def gather(client: KubeClient, namespace: str) -> Facts:
         may_escalate=await looked.may("escalate", "clusterroles"),
         needs=tuple([one async for one in looked.needs()]),
         unserved=tuple(looked.unserved),
+        unguarded=tuple([one async for one in looked.missing(STATUS_POLICIES)]),
+        unlimited=tuple([one async for one in looked.missing(CONTROLLER_POLICIES)]),
         gaps=tuple(looked.gaps),
     )
 
@@ -229,6 +241,14 @@ class _Looked:
                 original = TEMPLATE in found.metadata.annotations or CONDITION not in conditions
                 untrusted = tuple(h.name for h in found.webhooks if not h.client_config.ca_bundle)
                 yield Configuration(resource.kind, name, original, untrusted)
+
+    async def missing(self, policies: Sequence[str]) -> AsyncIterator[str]:
+        """Those of these policies, and of their bindings, that are not there."""
+        for name in policies:
+            for resource in (POLICIES, POLICY_BINDINGS):
+                gaps = len(self.gaps)
+                if await self._read(resource, "", name) is None and len(self.gaps) == gaps:
+                    yield f"{resource.kind} {name}"
 
     async def runners(self) -> AsyncIterator[Runner]:
         """Deployments of others that run as the controller's account."""
@@ -289,7 +309,7 @@ class _Looked:
     async def _references(self) -> AsyncIterator[tuple[Reference, Key]]:
         """The gateway objects of Rollouts, and the Rollout of each."""
         async for raw in self._list(ROLLOUTS, None):
-            rollout = msgspec.json.decode(raw, type=Rollout)
+            rollout = read_rollout(raw)
             plan = rollout.spec.strategy.plan
             routings = plan.traffic_routings if plan is not None else ()
             for one in references_of(

@@ -59,6 +59,8 @@ def judge(facts: Facts) -> tuple[Finding, ...]:
         *_definitions(facts),
         *_configurations(facts),
         *_untrusted(facts),
+        *_unguarded(facts),
+        *_unlimited(facts),
         *_namespace(facts),
         *_rights(facts),
         *_gateways(facts),
@@ -169,6 +171,25 @@ def _untrusted(facts: Facts) -> Iterator[Finding]:
                 "read its objects in another version than the stored one",
                 _wait_for_the_controller(facts),
             )
+
+
+def _unguarded(facts: Facts) -> Iterator[Finding]:
+    """Policies come with the webhook configurations; before the first installation neither is there."""
+    if facts.unguarded and any(not one.original for one in facts.configurations):
+        yield _problem(
+            f"{', '.join(facts.unguarded)}: not installed; while no controller answers, whoever may patch a status can "
+            "release to 100 % and write any name into the record of approvals",
+            "apply deploy/kustomize/base/status-policy.yaml with your kustomization, or upgrade the Helm release",
+        )
+
+
+def _unlimited(facts: Facts) -> Iterator[Finding]:
+    if facts.unlimited and any(not one.original for one in facts.configurations):
+        yield _warning(
+            f"{', '.join(facts.unlimited)}: not installed; a person with the token of {CONTROLLER_ACCOUNT} could write "
+            "workloads of kube-system, and every rule of the webhook configurations",
+            "apply deploy/kustomize/base/controller-policy.yaml with your kustomization, or upgrade the Helm release",
+        )
 
 
 def _wait_for_the_controller(facts: Facts) -> str:

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 import msgspec
 
 from controller.api.history import RolloutHistory
-from controller.api.jsontree import JsonObject
-from controller.cli.reading.kept import Kept
+from controller.cli.reading.kept import Kept, plain_template
 from controller.cli.script_tools.yaml_text import diff
 from controller.cli.views.view import View
 from controller.domain.history import Outcome
-from controller.domain.traffic.tree import Tree, decode_tree
-from controller.effects.reverts import kept_template
+from controller.domain.traffic.tree import Tree
 
 
 class Change(View, frozen=True):
@@ -63,18 +61,12 @@ def _template(revision: str, records: Sequence[RolloutHistory], kept: Kept | Non
     if not revision:
         return None
     if kept is not None and revision in kept.templates:
-        return _plain(kept.templates[revision])
+        return plain_template(kept.templates[revision])
     for record in records:
         workload = record.spec.workload
         ended_with_it = record.status.revision == revision
         if ended_with_it and record.status.outcome == Outcome.SUCCEEDED and workload is not None:
             if isinstance(workload.data, msgspec.UnsetType):
                 return None
-            return _plain(msgspec.json.decode(workload.data, type=_Spec).template)
+            return plain_template(msgspec.json.decode(workload.data, type=_Spec).template)
     return None
-
-
-def _plain(template: msgspec.Raw) -> Tree:
-    """Without the labels and annotations by which Kubernetes and the controller distinguish revisions."""
-    kept = kept_template({"spec": {"template": msgspec.json.decode(template, type=JsonObject)}})
-    return decode_tree(msgspec.json.encode(kept))

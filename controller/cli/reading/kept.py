@@ -1,23 +1,30 @@
 """A workload of any kind that is released, with the templates that Kubernetes keeps of its revisions.
 
-A Deployment's are in its ReplicaSets, all others' in ControllerRevisions. Invariant: a revision is named
-as on the labels of its pods, because a release records the stable revision so; objects of other owners are left out.
+A Deployment's are in its ReplicaSets, all others' in ControllerRevisions; the stable one of a Deployment under release
+is in a ControllerRevision of the release, too, because somebody may delete its ReplicaSet. Invariant: a revision is
+named as on the labels of its pods, because a release records the stable revision so; objects of other owners are left
+out; no template comes from a status, which more people may write than the workload.
 """
 
 import msgspec
 
+from controller.api.jsontree import JsonObject
 from controller.api.meta import Key
-from controller.api.podsets import ControllerRevision
+from controller.api.names import KEPT_FOR, STABLE_REVISION
+from controller.api.podsets import ControllerRevision, kept_facts
 from controller.api.rollout import Rollout, WorkloadRef
 from controller.api.workload_kinds import WorkloadKind, workload_kind
-from controller.api.workloads import ReplicaSet
+from controller.api.workloads import ReplicaSet, template_hash
 from controller.cli.failures import Failure
 from controller.cli.reading.facts import selector_text
 from controller.cli.reading.gateways import look_up
 from controller.cli.reading.session import Session
 from controller.cli.views.workload import AnyWorkload
+from controller.domain.pods.marks import owners_record
 from controller.domain.pods.running import revision_name
 from controller.domain.rollout.release_context import canary_status, moonshift_status
+from controller.domain.traffic.tree import Tree, decode_tree
+from controller.effects.reverts import kept_template
 from controller.errors import NotFound
 from controller.kube.resources import (
     CONTROLLER_REVISIONS,
@@ -29,13 +36,18 @@ from controller.kube.watch import read_page
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A workload, how it is called and addressed, and its revisions' templates by the revisions' names."""
+    """A workload, how it is called and addressed, and its revisions' templates by the revisions' names.
+
+    `stable` is the stable revision of a release under way by objects that the readers of the status cannot write: what
+    the release keeps, else the workload itself; empty if neither names one.
+    """
 
     named: str
     resource: Resource
     workload: AnyWorkload
     keeper: str
     templates: dict[str, msgspec.Raw] = {}
+    stable: str = ""
 
 
 async def read_kept(session: Session, rollout: Rollout) -> Kept:
@@ -55,7 +67,47 @@ async def read_kept(session: Session, rollout: Rollout) -> Kept:
     items = await _selected(session, keeper, found)
     templates = dict(_template(kind, item, found.metadata.uid) for item in items)
     templates.pop("", None)
-    return Kept(named, resource, found, keeper.kind, templates)
+    stable, template = await _kept_by_release(session, rollout, found.metadata.uid)
+    if template is not None:
+        templates.setdefault(stable, template)
+    stable = stable or _named_by(found)
+    return Kept(named, resource, found, keeper.kind, templates, stable)
+
+
+async def _kept_by_release(
+    session: Session, rollout: Rollout, workload: str
+) -> tuple[str, msgspec.Raw | None]:
+    """The stable revision in a ControllerRevision of the release, and its template if it is kept there."""
+    if not moonshift_status(rollout.status).release:
+        return "", None
+    items: list[msgspec.Raw] = []
+    chosen = f"{KEPT_FOR}={workload}"
+    async for page in session.client.list_pages(CONTROLLER_REVISIONS, session.namespace, chosen):
+        items += read_page(page).items or ()
+    found = [msgspec.json.decode(item, type=ControllerRevision) for item in items]
+    owned = [one for one in found if one.metadata.controller_uid == rollout.metadata.uid]
+    for one in sorted(owned, key=lambda revision: revision.revision, reverse=True):
+        facts = kept_facts(one)
+        if facts is not None:
+            template = one.data.spec.template
+            whole = facts.stable_template == template_hash(bytes(template))
+            return facts.stable_revision, template if whole else None
+    return "", None
+
+
+def _named_by(workload: AnyWorkload) -> str:
+    """The stable revision in the marks that admission put on the workload."""
+    record = owners_record(workload)
+    recorded = record.stable_revision if record is not None else ""
+    return workload.metadata.labels.get(STABLE_REVISION, "") or (
+        recorded if isinstance(recorded, str) else ""
+    )
+
+
+def plain_template(template: msgspec.Raw) -> Tree:
+    """Without the labels and annotations by which Kubernetes and the controller distinguish revisions."""
+    kept = kept_template({"spec": {"template": msgspec.json.decode(template, type=JsonObject)}})
+    return decode_tree(msgspec.json.encode(kept))
 
 
 def recorded_template(rollout: Rollout, kept: Kept) -> msgspec.Raw | str:
@@ -65,13 +117,11 @@ def recorded_template(rollout: Rollout, kept: Kept) -> msgspec.Raw | str:
         return (
             f"Rollout {rollout.metadata.key} has recorded no stable revision: nothing to go back to"
         )
-    ours = moonshift_status(rollout.status)
     found = kept.templates.get(revision)
-    if found is None and ours.stable_revision == revision and ours.kept_template:
-        # a release under way keeps it: its ReplicaSet may have been deleted
-        found = msgspec.Raw(ours.kept_template.encode())
     if found is None:
-        wanted = ours.stable_words or "the version you want to go back to"
+        wanted = (
+            moonshift_status(rollout.status).stable_words or "the version you want to go back to"
+        )
         return f"the {kept.keeper} of revision {revision} of {kept.named} is gone: apply the manifest of {wanted}"
     return found
 

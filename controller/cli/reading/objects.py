@@ -7,7 +7,7 @@ import difflib
 
 import msgspec
 
-from controller.api.decoding import decoded
+from controller.api import salvage
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.cli.failures import Failure
@@ -46,7 +46,7 @@ async def read_rollout(session: Session, name: str) -> Rollout:
 def _rollout(raw: bytes | msgspec.Raw) -> Rollout:
     """Raises UnreadableAnswer: a newer version of Moonshift may have given a field another form."""
     try:
-        return decoded(raw, Rollout)
+        return salvage.read_rollout(raw)
     except msgspec.DecodeError as failure:
         named = read_identity(raw).metadata
         key = Key(named.namespace, named.name)

@@ -12,6 +12,7 @@ _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _POD = re.compile(rf"\bpod ({_NAME}): ")
 _CONTAINER = re.compile(rf"\bcontainer ({_NAME})\b")
 _OBJECT = re.compile(rf"\b([A-Z][A-Za-z0-9]*) {_NAME}/({_NAME})")
+_SELECTING = re.compile(rf"\bService {_NAME}/({_NAME}): its selector \S+ matches none of ")
 _GROUP = re.compile(r"\b([a-z0-9-]+(?:\.[a-z0-9-]+)+)/v[0-9]")
 _KEY = re.compile(r"\bkey ([A-Za-z0-9.-]+) of ConfigMap\b")
 _OWN_CONFIG_MAP = re.compile(rf"\bConfigMap {_NAME}/({_NAME})")
@@ -68,6 +69,17 @@ def denied(message: str) -> Denied | None:
         verb=found["verb"],
         resource=".".join(filter(None, (resource, found["group"]))) + slash + part,
     )
+
+
+def selecting_nothing(message: str) -> str | None:
+    """The Service whose selector matches none of the ready pods; None if the message is about something else."""
+    found = _SELECTING.search(message)
+    return found[1] if found is not None else None
+
+
+def new_pods_are_missed(message: str) -> bool:
+    """The Service selects no new pod, so going back to the old ones helps."""
+    return " matches none of the new pods" in message
 
 
 def quota(message: str) -> bool:

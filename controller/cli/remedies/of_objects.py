@@ -43,11 +43,23 @@ def _shown(case: Case, flags: str, purpose: str) -> Remedy | None:
 
 def service(case: Case) -> tuple[Remedy, ...]:
     """A Service selects nothing, or not by labels."""
+    if (misses := mentions.selecting_nothing(case.message)) is not None:
+        return selector(case, misses)
     found = mentions.named(case.message)
     return (
         *([case.kubectl(f"edit service {found[1]}", "correct its selector")] if found else []),
         case.kubectl("get pods --show-labels", "the labels that it can select by"),
         *case.names_another(f"or name another Service in {case.edited}"),
+    )
+
+
+def selector(case: Case, name: str) -> tuple[Remedy, ...]:
+    """A Service selects by a label that ready pods do not have. Going back helps only where the old pods have it."""
+    back = case.back() if mentions.new_pods_are_missed(case.message) else ()
+    return (
+        case.kubectl(f"edit service {name}", "correct its selector"),
+        case.kubectl("get pods --show-labels", "the labels that it can select by"),
+        *back,
     )
 
 

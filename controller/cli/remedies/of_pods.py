@@ -3,7 +3,7 @@
 Invariant: commands that look come before commands that go back. A command that deletes a pod is never offered.
 """
 
-from controller.cli.remedies import mentions
+from controller.cli.remedies import mentions, of_objects
 from controller.cli.remedies.case import Case
 from controller.cli.views.problems import pods_in_trouble
 from controller.cli.views.view import Remedy
@@ -49,7 +49,12 @@ def paused_by_owner(case: Case) -> tuple[Remedy, ...]:
 
 
 def no_endpoints(case: Case) -> tuple[Remedy, ...]:
-    """One version has no ready pod, and the other serves all requests."""
+    """One version has no ready pod behind its Service, and the other serves all requests.
+
+    If its pods are ready and the Service selects none of them, a rollback would wait for the Service as well.
+    """
+    if (misses := mentions.selecting_nothing(case.message)) is not None:
+        return of_objects.selector(case, misses)
     on = (case.approve("go on without it"),) if case.summary.may_go_on else ()
     return (*on, case.kubectl("get pods", "which pods there are"), case.undo())
 

@@ -24,6 +24,7 @@ from controller.api.rollout import (
     ValueMatch,
 )
 from controller.api.trafficrouting import TrafficRouting, TrafficRoutingSpec
+from controller.cli.files import read_text
 from controller.cli.script_tools.subjects import Subject
 from controller.cli.script_tools.yaml_text import read_yaml
 from controller.domain.decision import Reference, RoutePlan
@@ -85,7 +86,7 @@ class BadCase(msgspec.Struct, frozen=True):
 def read_case(path: Path, subject: Subject) -> Case | BadCase:
     """The case in a file; `subject` is the script it is about."""
     try:
-        return _case(path, read_yaml(path.read_text(encoding="utf-8")), subject)
+        return _case(path, read_yaml(read_text(path)), subject)
     except (OSError, ValueError) as problem:
         return BadCase(path, str(problem))
 

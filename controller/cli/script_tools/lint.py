@@ -7,6 +7,7 @@ of a careful reader. Invariant: every finding has a line; nothing is an error fo
 
 from collections.abc import Iterator
 
+from controller.cli.files import read_text
 from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.claims import CLAIMS
 from controller.cli.script_tools.engine import Engine
@@ -36,9 +37,7 @@ async def lint(engine: Engine, subject: Subject) -> list[Finding]:
     """All findings, by line. Raises WorkerUnavailable and OSError."""
     script = subject.complete()
     if isinstance(script, MissingScript):
-        line = _line_with(
-            subject.path.read_text(encoding="utf-8", errors="replace"), ("--@use", "--@same-as")
-        )
+        line = _line_with(read_text(subject.path, errors="replace"), ("--@use", "--@same-as"))
         return [Finding(line, "error", script.reason)]
     compiled = await engine.validate(script)
     if isinstance(compiled, Refused):

@@ -9,6 +9,7 @@ import msgspec
 
 from controller.api.rollout import PatchMetadata
 from controller.cli.failures import ExitCode, Failure
+from controller.cli.files import read_text
 from controller.cli.script_tools.cases import (
     RELEASE,
     BadCase,
@@ -110,7 +111,7 @@ async def _run(engine: Engine, subject: Subject, case: Case, step: CaseStep) -> 
 def _case_of(path: Path, subject: Subject, asked: _Asked) -> Case:
     """A case with the one step that the options describe."""
     try:
-        original = read_yaml(path.read_text(encoding="utf-8"))
+        original = read_yaml(read_text(path))
     except (OSError, ValueError) as problem:
         raise Failure(f"{path}: {problem}") from problem
     if not isinstance(original, dict):

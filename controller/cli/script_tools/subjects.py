@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from controller.cli.failures import Failure
+from controller.cli.files import read_bytes
 from controller.domain.decision import Reference
 from controller.domain.traffic.tree import Tree
 from controller.scripts.lookup import FOLDER, MissingScript, Script, complete, packaged_texts
@@ -33,7 +34,7 @@ class Subject(msgspec.Struct, frozen=True):
 
     def complete(self) -> Script | MissingScript:
         """The script with all that its header asks for, as it is now. Raises OSError."""
-        text = self.path.read_bytes()
+        text = read_bytes(self.path)
         return complete(self.name, text, "packaged", packaged_texts(), Modules.read(FOLDER))
 
     def read(self) -> Script:

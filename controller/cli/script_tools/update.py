@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from controller.cli.files import read_text
 from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.evaluate import OBJECTS, evaluate
@@ -69,7 +70,7 @@ async def update(engine: Engine, subject: Subject, wanted: str = "") -> list[Pat
         if problem:
             updated.append(BadCase(path, problem))
         elif not right:
-            text = replaced(path.read_text(encoding="utf-8"), results)
+            text = replaced(read_text(path), results)
             path.write_text(text, encoding="utf-8")
             updated.append(path)
     return updated

@@ -13,12 +13,15 @@ from typing import Any
 
 import yaml
 
+from controller.api.depth import DEEPEST
 from controller.domain.traffic.tree import Json, Tree, decode, encode
 
 _WIDTH = 1000
 MOST_VALUES = 1_000_000
 """Values of a document, each alias counted with everything that it repeats. The API server takes no larger object."""
 
+_INDENTED = re.compile(rf"(?m)^[ \-?:\t]{{{DEEPEST}}}")
+"""A line of so many levels without brackets: each of them needs a column."""
 _SIGNS_AND_DIGITS = list("+-0123456789")
 _INT = re.compile(r"[-+]?(?:0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0|[1-9][0-9_]*)\Z")
 _FLOAT = re.compile(
@@ -97,8 +100,25 @@ def _number_of_values(node: yaml.Node, known: dict[int, int | None]) -> int:
     return number
 
 
+def _check_depth(text: str) -> None:
+    """Raises ValueError for a text that is nested deeper than is read: the reader in C calls itself for each level, and
+    ends the process where its stack ends."""
+    if text.count("[") + text.count("{") <= DEEPEST and _INDENTED.search(text) is None:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=_SAFE):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            line = event.start_mark.line + 1
+            raise ValueError(f"it is nested deeper than {DEEPEST} levels, in line {line}")
+
+
 def _values(text: str) -> Iterator[Any]:
     """The documents, one after the other. A few lines of aliases can mean more values than the memory holds."""
+    _check_depth(text)
     loader = _Loader(text)
     try:
         while loader.check_node():

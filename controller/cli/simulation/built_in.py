@@ -5,7 +5,7 @@ Invariant: an object without a problem can be played.
 """
 
 from controller.api.jsontree import JsonObject, child, number, text
-from controller.cli.simulation.schema import problems
+from controller.api.schema import problems
 
 MAX_PODS = 1000
 """The most pods that a simulation plays; more would take minutes and show nothing new."""

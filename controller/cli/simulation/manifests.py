@@ -16,11 +16,12 @@ from controller.api.jsontree import JsonObject, child
 from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, V1BETA1
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Rollout, WorkloadRef
+from controller.api.schema import problems
 from controller.cli.failures import Failure
+from controller.cli.files import read_text
 from controller.cli.script_tools.cases import defaulted
 from controller.cli.script_tools.yaml_text import read_documents
 from controller.cli.simulation.built_in import GATEWAY_OBJECT, SERVICE, named, workload_problems
-from controller.cli.simulation.schema import problems
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.domain.traffic.tree import Tree
@@ -44,7 +45,7 @@ def read_manifests(paths: Iterable[Path]) -> list[Tree]:
 
 def _documents(file: Path) -> list[Tree]:
     try:
-        documents = read_documents(file.read_text(encoding="utf-8"))
+        documents = read_documents(read_text(file))
     except (OSError, ValueError) as problem:
         raise Failure(f"{file} cannot be read: {' '.join(str(problem).split())}") from problem
     found: list[Tree] = []

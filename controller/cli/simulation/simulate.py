@@ -11,6 +11,7 @@ import click
 from msgspec import structs
 
 from controller.api.jsontree import JsonObject, child
+from controller.api.schema import problems
 from controller.cli.failures import Failure
 from controller.cli.options import connection_of, connection_options, program_of
 from controller.cli.output import show, show_data
@@ -31,7 +32,7 @@ from controller.cli.simulation.manifests import (
     text_of,
 )
 from controller.cli.simulation.report import Report, for_markdown, for_terminal, report_of
-from controller.cli.simulation.schema import problems, schema_problems
+from controller.cli.simulation.schema import schema_problems
 from controller.cli.simulation.series import read_series
 from controller.cli.simulation.templates import templates_of
 from controller.cli.terminal import say

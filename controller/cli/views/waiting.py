@@ -216,6 +216,8 @@ def routing_text(context: ReleaseContext) -> str:
         if not new or not new <= context.ready_endpoints(name):
             return f"Service {name} to lead to the new pods"
     if routing.ensure_routes(context, status, index):
+        if routing.settles_in(context, status):
+            return "the grace period after gateway objects were written that others name"
         several = len(context.references) > 1
         objects = f"{len(context.references)} gateway objects" if several else "the gateway object"
         return f"{objects} to follow step {index}"

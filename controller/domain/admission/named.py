@@ -41,6 +41,8 @@ class Named(msgspec.Struct, frozen=True):
     kind: str
     name: str
     paced: tuple[PacedStep, ...] = ()
+    deadline: int | None = None
+    """Of a workload: the `progressDeadlineSeconds` of the Rollout, for each of its steps."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -87,7 +89,16 @@ def named_in(
     if (reference.group, reference.kind) in KNOWN_WORKLOADS:
         path = workload_path(written)
         paced = () if uses_extra_workload(child(beta, "spec")) else _paced(strategy)
-        found.append(Named(path, reference.api_version, reference.kind, reference.name, paced))
+        found.append(
+            Named(
+                path,
+                reference.api_version,
+                reference.kind,
+                reference.name,
+                paced,
+                style.progress_deadline_seconds,
+            )
+        )
     plan = "canary" if child(beta, "spec", "strategy", "canary") else "blueGreen"
     found += _shared_routing(written, style, plan)
     found += _of_routings(written, style, f"spec.strategy.{plan}.trafficRoutings", headers)

@@ -58,9 +58,13 @@ _SCALE_LIMIT = ("spec", "scaleStrategy", "maxUnavailable")
 
 
 def admit_set(
-    old: JsonObject, new: JsonObject, rollout: Rollout | None, kind: WorkloadKind
+    old: JsonObject,
+    new: JsonObject,
+    rollout: Rollout | None,
+    kind: WorkloadKind,
+    kept: str = "",
 ) -> Verdict:
-    """Decide about an update of a set of pods (raw JSON) under `rollout`."""
+    """Decide about an update of a set of pods (raw JSON) under `rollout`; `kept` as for a Deployment."""
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
     record = record_of(old)
@@ -68,7 +72,7 @@ def admit_set(
         return Unchanged() if record is None else amended(new, _without_release(old, new, record))
     if rollout is None:
         return Unchanged()
-    marked, record = with_marks_of(old, new), record or _lost_record(old, rollout)
+    marked, record = with_marks_of(old, new), record or _lost_record(old, kept)
     if record is None:
         begun = effective(old, new) or _asked_by_mark(old, new)
         return amended(new, _begun(old, marked, rollout, kind) if begun else marked)
@@ -83,10 +87,10 @@ def admit_set(
     return amended(new, admission_paused_set(marked, renewed, kind, beside=is_frozen(old)))
 
 
-def _lost_record(old: JsonObject, rollout: Rollout) -> OwnersRecord | None:
-    """The record in the status, for a set that has lost its own and has another strategy than its owner's."""
-    kept = kept_record(old, rollout)
-    return None if kept is None or same(strategy_of(old), kept.written_strategy) else kept
+def _lost_record(old: JsonObject, kept: str) -> OwnersRecord | None:
+    """The kept record, for a set that has lost its own and has another strategy than its owner's."""
+    record = kept_record(old, kept)
+    return None if record is None or same(strategy_of(old), record.written_strategy) else record
 
 
 def strategy_of(obj: JsonObject) -> JsonObject:

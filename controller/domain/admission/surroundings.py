@@ -10,7 +10,11 @@ from typing import assert_never
 
 import msgspec
 
-from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
+from controller.api.names import (
+    CONTROLLER_REVISION_HASH,
+    FREEZE_MIN_READY_SECONDS,
+    POD_TEMPLATE_HASH,
+)
 from controller.api.networking import Service
 from controller.api.quantity import planned_replicas
 from controller.api.validation.findings import Fault, FieldError, Findings
@@ -30,10 +34,13 @@ ADDED_TO_PODS = frozenset(
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A workload exists: the labels of its pods, and their number (None: the workload does not say)."""
+    """A workload exists: the labels of its pods, their number (None: the workload does not say), and the time for
+    which one must be ready before it counts.
+    """
 
     labels: dict[str, str]
     replicas: int | None = None
+    min_ready_seconds: int = 0
     held_for: str = ""
     """The Rollout for whose release admission or the controller holds it."""
 
@@ -95,6 +102,7 @@ def _about(one: Named, found: Seen, seen: Mapping[Named, Seen], namespace: str) 
                 yield from _selects_nothing(one, found, seen, namespace)
         case Template():
             yield from _leaves_no_old_pod(one, found, namespace)
+            yield from _is_never_ready_in_time(one, found, namespace)
         case Exists() | Unknown():
             pass
         case _:
@@ -122,6 +130,18 @@ def _leaves_no_old_pod(one: Named, found: Template, namespace: str) -> Iterator[
                 "enableExtraWorkloadForCanary, or more replicas"
             )
             yield Remark(text, (one,))
+
+
+def _is_never_ready_in_time(one: Named, found: Template, namespace: str) -> Iterator[Remark]:
+    """A pod counts only after its owner's minReadySeconds, which is work; grace periods are not."""
+    seconds, deadline = found.min_ready_seconds, one.deadline
+    if deadline is None or seconds < deadline or seconds == FREEZE_MIN_READY_SECONDS:
+        return
+    text = (
+        f"{one.path}: {one.kind} {namespace}/{one.name} has minReadySeconds: {seconds}, so no step is ready within "
+        f"progressDeadlineSeconds: {deadline}; make progressDeadlineSeconds longer than that"
+    )
+    yield Remark(text, (one,))
 
 
 def _selects_nothing(

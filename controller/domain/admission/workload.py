@@ -30,6 +30,7 @@ from controller.api.names import (
     STABLE_REVISION,
     WORKLOAD_TYPE,
 )
+from controller.api.quantity import parse_count
 from controller.api.rollout import Phase, Rollout
 from controller.api.workload_kinds import KindName
 from controller.api.workloads import ReplicaSet, safe_hash, template_hash
@@ -113,10 +114,12 @@ def admit_deployment(
     new: JsonObject,
     rollout: Rollout | None,
     replica_sets: Sequence[ReplicaSet],
+    kept: str = "",
 ) -> Verdict:
     """Decide about an update of a Deployment (raw JSON, defaults applied).
 
-    `rollout` is the result of `governing`; `replica_sets` are those the Deployment owns, of any size.
+    `rollout` is the result of `governing`; `replica_sets` are those the Deployment owns, of any size. `kept` are the
+    owner's own values (JSON) as the release keeps them.
     """
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
@@ -125,7 +128,7 @@ def admit_deployment(
     if rollout is None:
         return Unchanged()
     change = _Change(old, with_marks_of(old, new), rollout, tuple(replica_sets))
-    record = record_of(old) or (kept_record(old, rollout) if is_frozen(old) else None)
+    record = record_of(old) or (kept_record(old, kept) if is_frozen(old) else None)
     if record is None:
         result = _begun(change)
     elif template_changed(old, new):
@@ -135,14 +138,16 @@ def admit_deployment(
     return result if isinstance(result, Refused) else amended(new, result)
 
 
-def kept_record(old: JsonObject, rollout: Rollout) -> OwnersRecord | None:
-    """The owner's own values as the status keeps them, for a held workload that has lost its record: the values that it
-    has now are those of the hold.
+def kept_record(old: JsonObject, kept: str) -> OwnersRecord | None:
+    """The owner's own values as the release keeps them, for a held workload that has lost its record: the values that
+    it has now are those of the hold.
     """
-    kept = rollout.status.moonshift
-    if kept is msgspec.UNSET or IN_PROGRESSING not in child(old, "metadata", "annotations"):
-        return None
-    return read_record(kept.owners_record)
+    return read_record(kept) if lost_its_record(old) else None
+
+
+def lost_its_record(old: JsonObject) -> bool:
+    """A workload under release does not record its owner's own values: what the release keeps is needed."""
+    return IN_PROGRESSING in child(old, "metadata", "annotations") and record_of(old) is None
 
 
 def may_leave(old: JsonObject, new: JsonObject, rollout: Rollout | None) -> bool:
@@ -230,7 +235,7 @@ def _age(replica_set: ReplicaSet) -> tuple[int, str, str]:
     revision = replica_set.metadata.annotations.get("deployment.kubernetes.io/revision", "")
     created = replica_set.metadata.creation_timestamp
     return (
-        int(revision) if revision.isdecimal() else 0,
+        parse_count(revision) or 0,
         created.isoformat() if created else "",
         replica_set.metadata.name,
     )

@@ -6,11 +6,15 @@ moment), nor does an object that is newly tracked, or no longer; so only objects
 compared.
 """
 
+import re
+
 from msgspec import structs
 
 from controller.api.rollout import ConfigPair, TrackedConfig
 from controller.domain.config.seen import ConfigSeen, ConfigWatched
 
+_STAMP = re.compile(r"([a-z0-9]{10}(-2)?)?")
+"""A stamp goes from the status into the pod template, and more people may write the status: only a digest passes."""
 _SECOND_RELEASE_OF_CONTENT = "-2"
 """Makes a stamp differ from the template's present stamp if the content is the same as in an earlier revision."""
 
@@ -153,6 +157,7 @@ def stamp_for(record: TrackedConfig, template: str, seen: ConfigWatched) -> str 
         and stable is not pair
         and agrees(stable, seen)
         and stable.stamp != seen.stamp
+        and _STAMP.fullmatch(stable.stamp)
     ):
         return stable.stamp
     return seen.digest if seen.digest != seen.stamp else seen.digest + _SECOND_RELEASE_OF_CONTENT

@@ -43,11 +43,13 @@ class KeptConfig(Value, frozen=True):
 
 
 class ConfigWatched(Value, frozen=True, tag=True):
-    """All tracked objects that the present template refers to, its stamp, and our copies."""
+    """All tracked objects that the present template refers to, its stamp, our copies, and the Secrets whose owners do
+    not ask for releases."""
 
     objects: tuple[ConfigSeen, ...] = ()
     stamp: str = ""
     copies: tuple[KeptConfig, ...] = ()
+    unasked: tuple[str, ...] = ()
 
     def copy_of(self, source: str) -> KeptConfig | None:
         """Our copy of an object."""
@@ -80,16 +82,18 @@ def see_config(
     copies: Iterable[tuple[ConfigKind, ConfigObject]],
 ) -> ConfigWatched:
     """The objects of tracked kinds that pods of the template (raw JSON) read."""
-    seen = []
+    seen, unasked = [], []
     for reference in referenced(template):
         if reference.kind not in kinds:
             continue
         found = find(reference.kind, reference.name)
         if found is None:
             seen.append(ConfigSeen(reference))
-        elif not found.left_out:
+        elif not found.left_out(reference.kind):
             version = found.metadata.resource_version
             seen.append(ConfigSeen(reference, found.digest, bool(found.immutable), version))
+        elif TRACK_CONFIG not in found.metadata.annotations and reference.kind is ConfigKind.SECRET:
+            unasked.append(str(reference))
     kept = (
         KeptConfig(
             kind,
@@ -100,4 +104,4 @@ def see_config(
         )
         for kind, found in copies
     )
-    return ConfigWatched(tuple(seen), stamp_of(template), tuple(kept))
+    return ConfigWatched(tuple(seen), stamp_of(template), tuple(kept), tuple(unasked))

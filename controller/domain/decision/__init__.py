@@ -22,6 +22,7 @@ from controller.domain.decision.pods import DeletePod, FindCauseOfMissingPods, L
 from controller.domain.decision.replica_sets import (
     DeleteReplicaSet,
     FreezeReplicaSet,
+    RebuildReplicaSet,
     ScaleReplicaSet,
 )
 from controller.domain.decision.rollouts import PrepareRollout, RemoveFinalizer
@@ -56,7 +57,13 @@ from controller.domain.decision.takeover import (
     TakeOverRoute,
     TakeOverWorkload,
 )
-from controller.domain.decision.templates import RevertTemplate, StampTemplate, WriteTemplate
+from controller.domain.decision.templates import (
+    DropKept,
+    KeepRelease,
+    RevertTemplate,
+    StampTemplate,
+    WriteTemplate,
+)
 from controller.domain.decision.traffic_routings import SetFinalizers
 from controller.domain.decision.value import Value
 from controller.domain.decision.workloads import (
@@ -85,11 +92,14 @@ Action = (
     | RevertTemplate
     | WriteTemplate
     | StampTemplate
+    | KeepRelease
+    | DropKept
     | EnsureCanaryDeployment
     | ScaleCanaryDeployment
     | DeleteCanaryDeployment
     | ScaleReplicaSet
     | DeleteReplicaSet
+    | RebuildReplicaSet
     | FreezeReplicaSet
     | PinService
     | UnpinService

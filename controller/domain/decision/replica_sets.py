@@ -1,6 +1,8 @@
 """Facts about ReplicaSets."""
 
-from controller.api.meta import Key
+import msgspec
+
+from controller.api.meta import Key, OwnerReference
 from controller.domain.decision.value import Value
 
 
@@ -21,6 +23,22 @@ class DeleteReplicaSet(Value, frozen=True, tag=True):
 
     replica_set: Key
     uid: str
+
+
+class RebuildReplicaSet(Value, frozen=True, tag=True):
+    """A Deployment has a ReplicaSet of its stable revision again, without pods, from the template that is kept.
+
+    `selector` is the Deployment's (raw JSON), `number` the revision's number among the Deployment's revisions, `source`
+    the ControllerRevision of ours.
+    """
+
+    replica_set: Key
+    deployment: OwnerReference
+    selector: msgspec.Raw
+    revision: str
+    number: int
+    min_ready_seconds: int
+    source: Key
 
 
 class FreezeReplicaSet(Value, frozen=True, tag=True):

@@ -100,8 +100,8 @@ class RoutePlan(Value, frozen=True):
     """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
     others: tuple[Reference, ...] = ()
     stable_labels: dict[str, str] | None = None
-    """Labels of the stable pods; None if they are not known. They tell which subsets of a Service are the release's,
-    and are the same for the whole release, so they are no part of the identity.
+    """Labels of the stable pods; None if they are not known. They tell which subsets of a Service are the release's.
+    They are the same for the whole release, so they are no part of the identity.
     """
 
     def for_reference(self, reference: Reference) -> "RoutePlan":
@@ -115,11 +115,13 @@ class RoutePlan(Value, frozen=True):
 class EnsureRoutes(Value, frozen=True, tag=True):
     """All gateway objects follow the plan, written in dependency order.
 
-    `at` is recorded on objects whose part of ours is put back after somebody changed it.
+    `at` is recorded on objects whose part of ours is put back after somebody changed it. For `settles_in` seconds more
+    no object may name what deeper objects say.
     """
 
     plan: RoutePlan
     at: datetime | None = None
+    settles_in: float = 0.0
 
 
 class RehearseRoutes(Value, frozen=True, tag=True):

@@ -34,6 +34,8 @@ class EnsureCanaryService(Value, frozen=True, tag=True):
     """The patch counts for labels, too, that the stable Service does not select by."""
     stable_version: str = ""
     """The resource version of the observed stable Service."""
+    renewed: bool = False
+    """An existing copy gets the selector that the stable Service has now."""
 
 
 class DeleteCanaryService(Value, frozen=True, tag=True):

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from controller.api.meta import Key
+from controller.api.meta import Key, OwnerReference
+from controller.api.podsets import KeptFacts
 from controller.api.workload_kinds import KindName
 from controller.api.workloads import ReplicaSet
 from controller.domain.decision.value import Value
@@ -11,7 +12,8 @@ from controller.domain.decision.value import Value
 class RevertTemplate(Value, frozen=True, tag=True):
     """The workload has the template that a ReplicaSet, or a ControllerRevision, keeps; held as admission would.
 
-    `template` is the template itself (JSON), where it is kept in the Rollout's status alone.
+    `template` is the hash that the template has to have (empty: not known). `kept`: the source is a ControllerRevision
+    of ours.
     """
 
     kind: KindName
@@ -20,6 +22,28 @@ class RevertTemplate(Value, frozen=True, tag=True):
     source: Key
     replica_sets: tuple[ReplicaSet, ...] = ()
     template: str = ""
+    kept: bool = False
+
+
+class KeepRelease(Value, frozen=True, tag=True):
+    """A ControllerRevision of ours keeps these facts, and the stable template of a Deployment.
+
+    `template` is that template (JSON); empty: `source`, an earlier ControllerRevision of ours, has it, or none is kept.
+    """
+
+    revision: Key
+    rollout: OwnerReference
+    number: int
+    facts: KeptFacts
+    template: msgspec.Raw = msgspec.Raw(b"")
+    source: Key | None = None
+
+
+class DropKept(Value, frozen=True, tag=True):
+    """A ControllerRevision of ours that no release needs is gone."""
+
+    revision: Key
+    uid: str
 
 
 class WriteTemplate(Value, frozen=True, tag=True):

@@ -12,6 +12,7 @@ from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.gates.golden import GoldenQueries, expanded
 from controller.domain.gates.jobs import with_bounds
+from controller.domain.gates.origins import Word, name_of_release
 from controller.domain.gates.resolving import Templates, resolved
 from controller.domain.gates.watching import Asked
 from controller.domain.gates.wording import UnknownWord, filled
@@ -28,7 +29,7 @@ def asked_about(
     whole = resolved(analysis, templates, workload)
     if isinstance(whole, Refusal):
         return whole
-    known = {**words, **whole.args}
+    known = {name: name_of_release(text) for name, text in words.items()} | whole.args
     asked: list[Asked] = []
     for named in whole.metrics:
         metric = expanded(named, golden)
@@ -45,5 +46,5 @@ def asked_about(
     return tuple(asked)
 
 
-def _side(words: Mapping[str, str], side: str) -> dict[str, str]:
-    return {"service": words[f"{side}.service"], "revision": words[f"{side}.revision"]}
+def _side(words: Mapping[str, str], side: str) -> dict[str, Word]:
+    return {what: name_of_release(words[f"{side}.{what}"]) for what in ("service", "revision")}

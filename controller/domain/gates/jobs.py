@@ -112,9 +112,13 @@ def ended(status: JobStatus) -> Ended | None:
     return None
 
 
-def filled_job(query: JobQuery, fill: Callable[[str], str]) -> JobQuery:
+Place = tuple[str, ...]
+"""Where a text stands in a Job's spec: the names of the fields, `*` for a place in a list."""
+
+
+def filled_job(query: JobQuery, fill: Callable[[str, Place], str]) -> JobQuery:
     """The Job with `fill` applied to every text in it, except to keys."""
-    spec = msgspec.json.encode(_filled(tree(query), fill))
+    spec = msgspec.json.encode(_filled(tree(query), fill, ()))
     return structs.replace(query, spec=msgspec.Raw(spec))
 
 
@@ -122,11 +126,11 @@ def texts_of(query: JobQuery) -> tuple[str, ...]:
     """Every text in the Job."""
     found: list[str] = []
 
-    def note(text: str) -> str:
+    def note(text: str, _: Place) -> str:
         found.append(text)
         return text
 
-    _filled(tree(query), note)
+    _filled(tree(query), note, ())
     return tuple(found)
 
 
@@ -136,11 +140,11 @@ def tree(query: JobQuery) -> JsonObject:
     return spec if isinstance(spec, dict) else {}
 
 
-def _filled(value: object, fill: Callable[[str], str]) -> object:
+def _filled(value: object, fill: Callable[[str, Place], str], place: Place) -> object:
     if isinstance(value, str):
-        return fill(value)
+        return fill(value, place)
     if isinstance(value, list):
-        return [_filled(item, fill) for item in value]
+        return [_filled(item, fill, (*place, "*")) for item in value]
     if isinstance(value, dict):
-        return {name: _filled(item, fill) for name, item in value.items()}
+        return {name: _filled(item, fill, (*place, name)) for name, item in value.items()}
     return value

@@ -2,6 +2,7 @@
 
 Invariant: pure. A template that does not exist, cannot be read, or needs an argument without a value is returned as a
 problem; a gate is never measured with a part of its metrics. An argument of the gate outranks a template's default.
+Each value keeps who wrote it: an annotation is no part of a query.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from controller.api.meta import ObjectMeta
 from controller.domain import reasons
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Refusal, Value
+from controller.domain.gates.origins import LONGEST, Origin, Word, unfit
 from controller.domain.gates.secret_places import place_of
 from controller.domain.gates.wording import NO_VALUE
 
@@ -21,7 +23,7 @@ class Resolved(Value, frozen=True):
     """The metrics to measure; `args` has the value of each `args.NAME`."""
 
     metrics: tuple[Metric, ...]
-    args: dict[str, str]
+    args: dict[str, Word]
 
 
 def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> Resolved | Refusal:
@@ -38,15 +40,15 @@ def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> 
         text = f"analysis: two metrics are named {twice}; give one of them another name"
         return Refusal(reasons.INVALID_ANALYSIS, text)
     given = {argument.name: argument for argument in analysis.args}
-    args: dict[str, str] = {}
+    args: dict[str, Word] = {}
     for name, argument in (defaults | given).items():
-        if _forged(argument, workload):
-            text = f"analysis: the argument {name}: a value that is read from the workload may not hold {{{{"
-            return Refusal(reasons.INVALID_ANALYSIS, text)
         value = _value(argument, workload)
-        if not value and name in defaults and name in given:
+        if not value.text and name in defaults and name in given:
             value = _value(defaults[name], workload)
-        if not value:
+        if why := _unfit(value):
+            text = f"analysis: the argument {name}: a value that is read from the workload {why}"
+            return Refusal(reasons.INVALID_ANALYSIS, text)
+        if not value.text:
             text = f"analysis: the argument {name} {NO_VALUE}: give it under args, or {_asked(argument)}"
             return Refusal(reasons.INVALID_ANALYSIS, text)
         args[f"args.{name}"] = value
@@ -76,21 +78,28 @@ def _named_twice(metrics: tuple[Metric, ...]) -> str:
     return ""
 
 
-def _value(argument: Argument, workload: ObjectMeta) -> str:
-    source = argument.value_from
+def _value(argument: Argument, workload: ObjectMeta) -> Word:
+    source, own = argument.value_from, Word(argument.value or "")
     if source is None:
-        return argument.value or ""
+        return own
     if source.secret is not None:
-        return place_of(source.secret)
-    if source.label:
-        return workload.labels.get(source.label, argument.value or "")
-    return workload.annotations.get(source.annotation, argument.value or "")
+        return Word(place_of(source.secret), Origin.SECRET)
+    texts, name = (
+        (workload.labels, source.label)
+        if source.label
+        else (workload.annotations, source.annotation)
+    )
+    found = texts.get(name)
+    return own if found is None else Word(found.strip(), Origin.OTHERS)
 
 
-def _forged(argument: Argument, workload: ObjectMeta) -> bool:
-    """Whether an annotation has the form of a place for a Secret: its author need not be allowed to choose Secrets."""
-    source = argument.value_from
-    return source is not None and "{{" in workload.annotations.get(source.annotation, "")
+def _unfit(value: Word) -> str:
+    """Why a value of the workload may stand in no metric; its author need not be allowed to write the gate."""
+    if value.origin is not Origin.OTHERS:
+        return ""
+    if len(value.text) > LONGEST:
+        return f"may have {LONGEST} characters at most"
+    return unfit(value.text)
 
 
 def _asked(argument: Argument) -> str:

@@ -5,11 +5,12 @@ twice, or that an earlier leader asked for, counts once. Two equal questions at 
 (`controller.measure`). Metrics are known by name: one that a template gains during a gate is measured too.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import structs
 
 from controller.api.analysis import Analysis, AnalysisRun, Metric, MetricRun, Verdict
+from controller.api.duration import later, of_seconds
 from controller.domain.decision import Measure, Value
 from controller.domain.gates.judging import (
     as_configured,
@@ -124,4 +125,4 @@ def _deadline(analysis: Analysis, run: AnalysisRun, started: datetime) -> dateti
     """When the gate of a step ends without a verdict; the background gate lasts as long as the release."""
     if analysis.deadline_seconds is None or run.step == 0:
         return None
-    return started + timedelta(seconds=analysis.deadline_seconds)
+    return later(started, of_seconds(analysis.deadline_seconds))

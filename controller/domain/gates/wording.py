@@ -1,20 +1,32 @@
 """Texts with `{{ words }}`: queries, addresses and headers that name the release they are about.
 
 Invariant: pure; a word that has no value is a problem in words, never an empty place in a query (an empty label matches
-everything). Both revisions are measured with the same text: `service` and `revision` are the side's own.
+everything), and so is a value that may not stand where the text has it. Both revisions are measured with the same text:
+`service` and `revision` are the side's own.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
 
-from controller.api.analysis import Header, Metric, PrometheusQuery, WebQuery
+from controller.api.analysis import Header, JobQuery, Metric, PrometheusQuery, WebQuery
 from controller.domain.decision import Value
-from controller.domain.gates.jobs import filled_job, texts_of
+from controller.domain.gates.in_job import (
+    anywhere_else,
+    in_environment,
+    is_environment,
+    two_of_one_variable,
+    with_arguments,
+)
+from controller.domain.gates.in_query import in_query
+from controller.domain.gates.in_request import in_address, in_header
+from controller.domain.gates.jobs import Place, filled_job, texts_of
+from controller.domain.gates.origins import Piece, Placed, Unplaced, Word
 from controller.domain.gates.secret_places import secrets_of
 
 _WORD = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_./-]*)\s*\}\}")
+Filling = Callable[[Sequence[Piece]], str | Unplaced]
 
 
 NO_VALUE = "has no value"
@@ -22,36 +34,57 @@ NO_VALUE = "has no value"
 
 
 class UnknownWord(Value, frozen=True):
-    """A text names a word that has no value there; `message` says which one, and which have."""
+    """A text names a word that has no value there, or one that may not stand there; `message` says which one."""
 
     message: str
 
 
-def filled(metric: Metric, words: Mapping[str, str]) -> Metric | UnknownWord:
+def filled(metric: Metric, words: Mapping[str, Word]) -> Metric | UnknownWord:
     """The metric with every word of its texts replaced."""
-    words = {**words, "window": metric.window}
+    words = {**words, "window": Word(metric.window)}
     for text in _texts(metric):
         for name in _WORD.findall(text):
-            if not words.get(name):
-                known = ", ".join(sorted(word for word in words if words[word]))
+            if name not in words or not words[name].text:
+                known = ", ".join(sorted(word for word in words if words[word].text))
                 return UnknownWord(
                     f"metric {metric.name}: {{{{ {name} }}}} {NO_VALUE} here; known are {known}"
                 )
-
-    def fill(text: str) -> str:
-        return _WORD.sub(lambda found: words[found.group(1)], text)
-
+    filling = _Filling(words)
     made = structs.replace(
         metric,
-        prometheus=_filled_prometheus(metric.prometheus, fill),
-        web=_filled_web(metric.web, fill),
-        job=filled_job(metric.job, fill) if metric.job is not None else None,
+        prometheus=filling.prometheus(metric.prometheus),
+        web=filling.web(metric.web),
+        job=filling.job(metric.job),
     )
-    if made.job is not None and secrets_of(texts_of(made.job)):
+    if filling.problems:
+        first = filling.problems[0]
+        return UnknownWord(
+            f"metric {metric.name}: the value of {{{{ {first.name} }}}} may not stand there: {first.why}"
+        )
+    if (asked := made.prometheus) is not None and secrets_of((asked.query, asked.samples)):
+        return UnknownWord(
+            f"metric {metric.name}: a query gets no value of a Secret, because its result is in the status: use the "
+            "argument in a header or in the address"
+        )
+    if made.job is None:
+        return made
+    return _with_environment(structs.replace(made, job=None), made.job, words)
+
+
+def _with_environment(
+    metric: Metric, job: JobQuery, words: Mapping[str, Word]
+) -> Metric | UnknownWord:
+    if secrets_of(texts_of(job)):
         return UnknownWord(
             f"metric {metric.name}: a Job gets no value of a Secret by an argument: name the Secret in its env"
         )
-    return made
+    arguments = [name.removeprefix("args.") for name in words if name.startswith("args.")]
+    if twice := two_of_one_variable(arguments):
+        return UnknownWord(
+            f"metric {metric.name}: the arguments {twice[0]} and {twice[1]} would be the same variable of the Job: "
+            "give one of them another name"
+        )
+    return structs.replace(metric, job=with_arguments(job, words))
 
 
 def _texts(metric: Metric) -> tuple[str, ...]:
@@ -65,26 +98,52 @@ def _texts(metric: Metric) -> tuple[str, ...]:
     return found
 
 
-Fill = Callable[[str], str]
+class _Filling:
+    """Texts of one metric with their words; `problems` has each word that may not stand in its place."""
 
+    def __init__(self, words: Mapping[str, Word]) -> None:
+        self.problems: list[Unplaced] = []
+        self._words = words
 
-def _filled_prometheus(asked: PrometheusQuery | None, fill: Fill) -> PrometheusQuery | None:
-    if asked is None:
-        return None
-    return structs.replace(
-        asked,
-        address=fill(asked.address),
-        query=fill(asked.query),
-        samples=fill(asked.samples),
-        headers=_filled_headers(asked.headers, fill),
-    )
+    def prometheus(self, asked: PrometheusQuery | None) -> PrometheusQuery | None:
+        if asked is None:
+            return None
+        return structs.replace(
+            asked,
+            address=self._put(asked.address, in_address),
+            query=self._put(asked.query, in_query),
+            samples=self._put(asked.samples, in_query),
+            headers=self._headers(asked.headers),
+        )
 
+    def web(self, page: WebQuery | None) -> WebQuery | None:
+        if page is None:
+            return None
+        url = self._put(page.url, in_address)
+        return structs.replace(page, url=url, headers=self._headers(page.headers))
 
-def _filled_web(page: WebQuery | None, fill: Fill) -> WebQuery | None:
-    if page is None:
-        return None
-    return structs.replace(page, url=fill(page.url), headers=_filled_headers(page.headers, fill))
+    def job(self, query: JobQuery | None) -> JobQuery | None:
+        return None if query is None else filled_job(query, self._in_job)
 
+    def _in_job(self, text: str, place: Place) -> str:
+        return self._put(text, in_environment if is_environment(place) else anywhere_else)
 
-def _filled_headers(headers: tuple[Header, ...], fill: Fill) -> tuple[Header, ...]:
-    return tuple(structs.replace(header, value=fill(header.value)) for header in headers)
+    def _headers(self, headers: tuple[Header, ...]) -> tuple[Header, ...]:
+        return tuple(
+            structs.replace(header, value=self._put(header.value, in_header)) for header in headers
+        )
+
+    def _put(self, text: str, filling: Filling) -> str:
+        made = filling(self._pieces(text))
+        if isinstance(made, Unplaced):
+            self.problems.append(made)
+            return text
+        return made
+
+    def _pieces(self, text: str) -> tuple[Piece, ...]:
+        pieces: list[Piece] = []
+        end = 0
+        for found in _WORD.finditer(text):
+            pieces += [text[end : found.start()], Placed(found[1], self._words[found[1]])]
+            end = found.end()
+        return (*pieces, text[end:])

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from controller.api.quantity import IntOrPercent, scaled_down
+from controller.api.quantity import IntOrPercent, parse_count, scaled_down
 from controller.api.workloads import DELETION_COST, Pod
 
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
@@ -59,15 +59,20 @@ def may_go(nodes: Nodes, wanted: int, limit: int, stable_revision: str) -> tuple
     return tuple(going)
 
 
+def _cost(pod: Pod) -> int:
+    text = pod.metadata.annotations.get(DELETION_COST, "0")
+    cost = parse_count(text.removeprefix("-")) or 0
+    return -cost if text.startswith("-") else cost
+
+
 def _deleted_first(pod: Pod, stable_revision: str) -> tuple[bool, bool, bool, int, float, str]:
     """Sort key: the pods to delete first come first."""
-    cost = pod.metadata.annotations.get(DELETION_COST, "0")
     made = pod.metadata.creation_timestamp or _EPOCH
     return (
         pod.revision == stable_revision,
         pod.status.phase != "Pending",
         pod.ready_since is not None,
-        int(cost) if cost.removeprefix("-").isdecimal() else 0,
+        _cost(pod),
         -made.timestamp(),
         pod.metadata.name,
     )

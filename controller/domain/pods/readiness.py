@@ -5,10 +5,11 @@ minReadySeconds. Invariant: time is an argument; the answer names the instant at
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
+from controller.api.duration import later, of_seconds
 from controller.api.workloads import Pod
 
 
@@ -34,7 +35,7 @@ def readiness_of(pods: Iterable[Pod], min_ready_seconds: int, now: datetime) -> 
         since = pod.ready_since
         if since is None:
             continue
-        due = since + timedelta(seconds=min_ready_seconds)
+        due = later(since, of_seconds(min_ready_seconds))
         if min_ready_seconds == 0 or due <= now:
             ready += 1
         else:

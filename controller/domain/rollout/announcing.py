@@ -10,13 +10,14 @@ must never keep an object from being restored for long: an object that cannot be
 
 from datetime import datetime, timedelta
 
+from controller.api.duration import later
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
 from controller.domain.observation import RoutePresent, RouteState
 from controller.domain.rollout import routing, services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
 
 WITHDRAWN_FOR = timedelta(seconds=10)
@@ -45,6 +46,10 @@ def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:
     )
 
 
+def _ensure(context: ReleaseContext, status: RolloutStatus, plan: RoutePlan) -> EnsureRoutes:
+    return EnsureRoutes(plan, settles_in=routing.settles_in(context, status))
+
+
 def announce(
     context: ReleaseContext, status: RolloutStatus, index: int
 ) -> tuple[RolloutStatus, tuple[Action, ...]]:
@@ -65,7 +70,7 @@ def announce(
     if context.routes_in_use:
         return with_moonshift_status(status, announced_at=context.now), ()
     return with_moonshift_status(status, announced_at=context.now), (
-        EnsureRoutes(_plan(context, status)),
+        _ensure(context, status, _plan(context, status)),
     )
 
 
@@ -78,8 +83,8 @@ def named_before_share(context: ReleaseContext, status: RolloutStatus) -> Stop |
         ready = max((ours.announced_at, *ours.endpoints_ready_since.values()))
         return _repeated(context, status, plan, until=ready + max(context.grace, NAMED_FOR))
     begun = max(filter(None, (ours.announced_at, _followed_since(status, plan))))
-    due = begun + context.grace
-    return Stop(status, wake_at=due) if due > context.now else None
+    due = later(begun, context.grace)
+    return wait_by_choice(status, due) if due > context.now else None
 
 
 def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -95,13 +100,14 @@ def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
             return _repeated(
                 context, status, plan, until=withdrawn_at + max(context.grace, WITHDRAWN_FOR)
             )
-        return Stop(kept, (EnsureRoutes(plan),), wake_at=context.now + context.grace)
+        ensured = (_ensure(context, status, plan),)
+        return wait_by_choice(kept, later(context.now, context.grace), ensured)
     begun = [at for at in (withdrawn_at, _followed_since(status, plan)) if at is not None]
     if not begun:
         # A crash took the status that was to record the write.
-        return Stop(kept, wake_at=context.now + context.grace)
-    due = max(begun) + context.grace
-    return Stop(status, wake_at=due) if due > context.now else None
+        return wait_by_choice(kept, later(context.now, context.grace))
+    due = later(max(begun), context.grace)
+    return wait_by_choice(status, due) if due > context.now else None
 
 
 def _announcing(context: ReleaseContext) -> list[RoutePresent]:
@@ -132,4 +138,5 @@ def _repeated(
     """
     if context.now >= until:
         return None
-    return Stop(status, (EnsureRoutes(plan),), wake_at=context.now + REPEATED_AFTER)
+    ensured = (_ensure(context, status, plan),)
+    return wait_by_choice(status, context.now + REPEATED_AFTER, ensured)

@@ -6,11 +6,8 @@ from controller.domain.decision import Action, LabelPod
 from controller.domain.pods.labels import plan_labels
 from controller.domain.pods.plan import ready_needed
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.release_context import (
-    ReleaseContext,
-    canary_status,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.returning import observed_id
 
 
 def missing_labels(
@@ -19,7 +16,7 @@ def missing_labels(
     """Label the `pods` (of the new revision) that do not carry the number of their batch yet."""
     index = max(1, moonshift_status(status).step)
     sizes = [context.batch(i) for i in range(1, len(context.steps) + 1)]
-    rollout_id = canary_status(status).observed_rollout_id
+    rollout_id = observed_id(context, status)
     return tuple(
         LabelPod(
             pod=label.pod.metadata.key,

@@ -18,6 +18,7 @@ from controller.domain.rollout.analysing import gate_that_cannot_be_asked
 from controller.domain.rollout.by_id import asked_by_id, stable_by_id
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import following
+from controller.domain.rollout.last_endpoints import services_without_endpoints
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.release_context import (
@@ -25,7 +26,7 @@ from controller.domain.rollout.release_context import (
     known_template,
     moonshift_status,
 )
-from controller.domain.rollout.reverting import held_as_failed, template_to_keep
+from controller.domain.rollout.reverting import held_as_failed
 from controller.domain.rollout.shared_routing import is_not_admitted, join
 from controller.domain.rollout.showing import revision_shown
 from controller.domain.rollout.status import (
@@ -60,14 +61,14 @@ def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str
         stable_revision=stable[0],
         stable_template=stable[1],
         stable_words=before,
-        kept_template=template_to_keep(context, status, stable[0]),
+        older_revisions=_older_revisions(context, status, stable[0]),
         failed_template=moonshift_status(status).failed_template,
         config=moonshift_status(status).config,
         visits=opened((), 1, context.now),
         started_at=context.now,
-        owners_record=recorded_values(context),
         route_plan=routing.observed_plan(context) or "",
         empty_sides=moonshift_status(status).empty_sides,
+        services_empty_before=_services_empty_before(context, status),
     )
     shown = _first_step(context, status, stable[0])
     status = structs.replace(status.with_release(shown), moonshift=ours)
@@ -75,6 +76,28 @@ def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str
     status = progressing(status, reasons.INITIALIZING, messages.INITIALIZING, context.now)
     text = f"release of {new_in_words(context)} started; stable is {before or 'unknown'}"
     return Continue(status, (Note(reasons.RELEASE_STARTED, text),))
+
+
+def _older_revisions(
+    context: ReleaseContext, status: RolloutStatus, stable: str
+) -> tuple[str, ...]:
+    """Revisions of a set of pods that run beside the stable one, and that no release of this Rollout made.
+
+    A release that begins again after another one was abandoned keeps the record of that one.
+    """
+    known = moonshift_status(status)
+    if context.kind is WorkloadKind.DEPLOYMENT:
+        return ()
+    running = [run for run in context.running if run.template_hash != context.template_hash]
+    if known.release:
+        running = [run for run in running if run.name in known.older_revisions]
+    return tuple(run.name for run in running if run.name != stable)
+
+
+def _services_empty_before(context: ReleaseContext, status: RolloutStatus) -> tuple[str, ...]:
+    """A release that begins again keeps the record of the one that was abandoned."""
+    known = moonshift_status(status)
+    return known.services_empty_before if known.release else services_without_endpoints(context)
 
 
 def _first_step(
@@ -92,11 +115,6 @@ def _first_step(
         current_step_state=StepState.BEFORE_STEP_UPGRADE,
         last_update_time=context.now,
     )
-
-
-def recorded_values(context: ReleaseContext) -> str:
-    """The owner's own values as the workload records them; empty if they cannot be read."""
-    return context.meta.annotations[names.ORIGINAL_STRATEGY] if context.owners is not None else ""
 
 
 def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) -> Transition:

@@ -104,7 +104,8 @@ def _recorded(context: ReleaseContext, status: RolloutStatus, seen: ConfigWatche
 def _with_tracking_condition(
     context: ReleaseContext, status: RolloutStatus, seen: ConfigWatched
 ) -> RolloutStatus:
-    value, reason, message = "True", reasons.CONFIG_TRACKED, _named(seen.objects) or "nothing"
+    message = (_named(seen.objects) or "nothing") + _unasked(seen)
+    value, reason = "True", reasons.CONFIG_TRACKED
     record = record_of(status)
     pair = record.update or record.stable
     missing = gone(pair, seen) if pair is not None else ()
@@ -120,6 +121,16 @@ def _with_tracking_condition(
             f"{context.workload_name} alone starts a release: remove it to release changed content"
         )
     return with_condition(status, TRACKED, value, reason, message, context.now)
+
+
+def _unasked(seen: ConfigWatched) -> str:
+    """The Secrets that are not tracked, and what their owners have to do."""
+    if not seen.unasked:
+        return ""
+    return (
+        f"; not {', '.join(seen.unasked)}: a person who may write the Secret annotates it {TRACK_CONFIG}=true to have "
+        "its changes released"
+    )
 
 
 def _named(objects: tuple[ConfigSeen, ...]) -> str:

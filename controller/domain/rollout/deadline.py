@@ -3,7 +3,8 @@
 Invariant: unless the plan says Rollback, a deadline stops nothing: the work continues, and when it succeeds later the
 release goes on and the problem disappears. The end of a release is never rolled back; its clock starts when its goal is
 set. Time spent waiting for people never counts: for an approval, while the spec is paused, or while a problem is
-reported that only people can solve.
+reported that only people can solve. Nor does time that the product itself chooses to wait (`wait_by_choice`): grace
+periods, and the time for which a Service is only named.
 """
 
 from datetime import datetime
@@ -38,12 +39,15 @@ _WORKING = (
 
 
 def with_deadline(context: ReleaseContext, stop: Stop) -> Stop:
-    """`stop`, stalled if its work has taken too long; time does not count while people have to help first."""
-    return (
-        held_up(context, stop)
-        if stop.problem is not None
-        else _stalled_in_time(context, _resumed(context, stop))
-    )
+    """`stop`, stalled if its work has taken too long; time does not count while people have to help first, or the
+    product waits by its own choice.
+    """
+    if stop.problem is not None:
+        return held_up(context, stop)
+    if stop.by_choice:
+        waiting, began = held_up(context, stop), _began(stop.status)
+        return with_trouble(context, waiting, began) if began is not None else waiting
+    return _stalled_in_time(context, _resumed(context, stop))
 
 
 def held_up(context: ReleaseContext, stop: Stop) -> Stop:

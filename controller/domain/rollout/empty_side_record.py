@@ -10,6 +10,7 @@ from datetime import timedelta
 from msgspec import structs
 
 from controller.api import names
+from controller.api.duration import later
 from controller.api.rollout import EmptySide, RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.rollout import routing, services
@@ -75,7 +76,7 @@ def _entry_after_this_pass(
 def _returning(context: ReleaseContext, known: EmptySide) -> EmptySide | None:
     """The record ends when the side has been ready for the grace period; at once where no share was moved."""
     since = known.ready_again or context.now
-    if not known.led_away or since + context.grace <= context.now:
+    if not known.led_away or later(since, context.grace) <= context.now:
         return None
     return structs.replace(known, ready_again=since)
 
@@ -85,7 +86,7 @@ def _due(context: ReleaseContext, status: RolloutStatus, side: Side, entry: Empt
     since = entry.since or context.now
     entry = structs.replace(entry, since=since)
     patience = timedelta() if _no_pod_is_wanted(context, status, side) else context.grace
-    if entry.led_away or since + patience > context.now:
+    if entry.led_away or later(since, patience) > context.now:
         return entry
     return structs.replace(entry, led_away=_way_to_move_share(context, side))
 

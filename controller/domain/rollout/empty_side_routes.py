@@ -12,6 +12,7 @@ from datetime import datetime
 
 from msgspec import structs
 
+from controller.api.duration import later
 from controller.api.rollout import EmptySide, RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import (
@@ -29,6 +30,10 @@ from controller.domain.rollout.empty_sides import (
     Side,
     SideRevision,
     has_ready_pods,
+    own_selector,
+    ready_pods_of,
+    selector_in_words,
+    selects_any,
     sides,
 )
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
@@ -136,8 +141,8 @@ def _earliest(
     times = [other] if other is not None else []
     for entry in entries.values():
         since = entry.ready_again if entry.led_away else entry.since
-        if since is not None and since + context.grace > context.now:
-            times.append(since + context.grace)
+        if since is not None and later(since, context.grace) > context.now:
+            times.append(later(since, context.grace))
     return min(times, default=None)
 
 
@@ -165,22 +170,42 @@ def _problem(
         who, other = (
             ("stable", "new") if side.revision is SideRevision.STABLE else ("new", "stable")
         )
+        empty = f"no pod of the {who} revision is ready behind Service {context.namespace}/{side.service}{at}"
         text = (
-            f"no pod of the {who} revision is ready behind Service {context.namespace}/{side.service}{at}: all "
-            f"requests go to the {other} revision until one has been ready for {context.grace.total_seconds():g} s"
+            f"{_selecting_no_ready_pod(context, status, side) or empty}: all requests go to the {other} revision until "
+            f"one has been ready for {context.grace.total_seconds():g} s"
         )
         return Refusal(reasons.SIDE_WITHOUT_ENDPOINTS, text, object=f"Service {side.service}")
     return None
+
+
+def _selecting_no_ready_pod(context: ReleaseContext, status: RolloutStatus, side: Side) -> str:
+    """Pods of this side are ready, and its Service does not select them; empty if that is not so."""
+    pods = ready_pods_of(context, status, side)
+    behind = side.service
+    if side.revision is SideRevision.NEW:
+        behind = context.canary_service_of(side.service)
+    selector = own_selector(context, behind)
+    if not pods or not selector or selects_any(selector, pods):
+        return ""
+    named = f"Service {context.namespace}/{behind}"
+    return (
+        f"{named}: its selector {selector_in_words(selector)} matches none of the {len(pods)} ready pods of the "
+        f"{side.revision} revision, correct it"
+    )
 
 
 def _joined(problem: Refusal | None, other: Refusal | None) -> Refusal | None:
     """Two problems in one message. The problem with requests comes first, unless the other problem is its cause."""
     if problem is None or other is None:
         return problem or other
+    if other.reason == reasons.SERVICE_SELECTS_NO_POD and problem.message.startswith(other.object):
+        return other
     causes = (
         reasons.SERVICE_NOT_FOUND,
         reasons.SERVICE_WITHOUT_SELECTOR,
         reasons.STABLE_REVISION_GONE,
+        reasons.SERVICE_SELECTS_NO_POD,
     )
     if other.reason in causes:
         problem, other = other, problem

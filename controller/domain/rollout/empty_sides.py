@@ -5,7 +5,7 @@ Service's EndpointSlices list it as ready and it has the side's revision, becaus
 reflects. Must not decide anything: `empty_side_routes` does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from controller.api.rollout import EmptySide, RolloutStatus
@@ -100,6 +100,13 @@ def stable_uids(context: ReleaseContext, status: RolloutStatus) -> frozenset[str
     return _ready(_all(context)) - _ready(context.new_pods)
 
 
+def ready_pods_of(context: ReleaseContext, status: RolloutStatus, side: Side) -> list[Pod]:
+    """The ready pods of this side's revision, whether its Service selects them or not."""
+    new = _ready(context.new_pods)
+    uids = new if side.revision is SideRevision.NEW else stable_uids(context, status)
+    return [pod for pod in _all(context) if pod.metadata.uid in uids]
+
+
 def new_side_has_ready_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Every Service that a route uses for the new revision has a ready pod of that revision."""
     new = (Side(SideRevision.NEW, service) for service in context.stable_services)
@@ -111,8 +118,25 @@ def ready_pods_if_unpinned(context: ReleaseContext, service: str) -> frozenset[s
     found = context.service(service)
     if found is None or not selects_pods(found, (context.revision_label,)):
         return frozenset()
-    selector = {k: v for k, v in found.spec.selector.items() if k != context.revision_label}
+    selector = own_selector(context, service)
     return _ready(pod for pod in _all(context) if selector.items() <= pod.metadata.labels.items())
+
+
+def own_selector(context: ReleaseContext, service: str) -> dict[str, str]:
+    """The selector of a Service without our pin; empty if the Service is gone."""
+    found = context.service(service)
+    selector = found.spec.selector if found is not None else {}
+    return {key: value for key, value in selector.items() if key != context.revision_label}
+
+
+def selects_any(selector: Mapping[str, str], pods: Iterable[Pod]) -> bool:
+    """The selector matches one of these pods."""
+    return any(selector.items() <= pod.metadata.labels.items() for pod in pods)
+
+
+def selector_in_words(selector: Mapping[str, str]) -> str:
+    """A selector as kubectl takes it."""
+    return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 
 def _all(context: ReleaseContext) -> tuple[Pod, ...]:

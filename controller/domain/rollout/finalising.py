@@ -10,6 +10,8 @@ the old pods for a while). On rollback, deletion and disabling the routes go to 
 from collections.abc import Callable
 from enum import StrEnum
 
+from msgspec import structs
+
 from controller.api import names
 from controller.api.rollout import FinalisingStep, RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
@@ -22,18 +24,20 @@ from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import (
     autoscalers,
     batches,
+    last_endpoints,
     restoring,
     routing,
     services,
     stable_capacity,
 )
+from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.deployments import kept_paused
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
-from controller.domain.rollout.status import with_canary
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.status import with_canary, with_moonshift_status
+from controller.domain.rollout.transition import Stop, wait_by_choice
 
 
 class Goal(StrEnum):
@@ -92,7 +96,7 @@ def _route_to_new(context: ReleaseContext, status: RolloutStatus) -> Stop | None
 
 def _grace_period(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     due = routing.grace_period_end(context, status)
-    return Stop(status=status, wake_at=due) if due is not None else None
+    return wait_by_choice(status, due) if due is not None else None
 
 
 def _unpin(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -164,10 +168,41 @@ def _old_pods_have_left(context: ReleaseContext, status: RolloutStatus) -> Stop 
 def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Write the owner's own values in one patch; then wait until all pods are of the workload's template."""
     if _still_frozen(context):
-        return Stop(
+        left = mechanism_of(context).given_up_pods_leave(context, status)
+        return left or Stop(
             status=status, actions=(mechanism_of(context).release(context, keep_mark=True),)
         )
     return mechanism_of(context).promoted(context, status)
+
+
+def _given_up_pods_leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """A Rollout goes during a rollback, or after a third revision: pods that were given up are replaced first.
+
+    Not for ever: a Rollout that is deleted must not hang on pods that do not become ready, or that their owner paused.
+    """
+    if not _still_frozen(context):
+        return None
+    stop = mechanism_of(context).given_up_pods_leave(context, status)
+    return None if stop is None or stop.problem is not None else _for_a_while(context, stop)
+
+
+def _for_a_while(context: ReleaseContext, stop: Stop) -> Stop | None:
+    """`stop`, until a Rollout that is deleted or disabled has waited long enough."""
+    status = stop.status
+    goal = Goal.DELETING if context.seen.rollout.metadata.deleting else Goal.DISABLED
+    since = moonshift_status(status).goal_since
+    if moonshift_status(status).goal != goal or since is None:
+        since = context.now
+    begun = with_moonshift_status(status, goal=goal, goal_since=since)
+    due = stable_is_awaited_until(context, begun)
+    if due <= context.now:
+        return None
+    wake_at = min(stop.wake_at, due) if stop.wake_at is not None else due
+    problem = stop.problem
+    if problem is not None:
+        text = f"{problem.message}; at {due:%H:%M:%S} UTC the Rollout goes on all the same"
+        problem = structs.replace(problem, message=text)
+    return structs.replace(stop, status=begun, wake_at=wake_at, problem=problem)
 
 
 def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -185,6 +220,23 @@ def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if labels and not _still_frozen(context):
         return Stop(status=status, actions=labels)
     return _resume_workload(context, status)
+
+
+def _services_keep_a_pod(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Before the last pod that a stable Service selects goes: it selects pods that stay."""
+    problem = last_endpoints.selects_none_of_the_template(context, status)
+    return Stop(status=status, problem=problem) if problem is not None else None
+
+
+def _services_keep_a_pod_for_a_while(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """A Rollout that goes while it holds the workload: its own controller would remove that pod next."""
+    stop = _services_keep_a_pod(context, status) if _still_frozen(context) else None
+    return _for_a_while(context, stop) if stop is not None else None
+
+
+def _services_keep_a_stable_pod(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    problem = last_endpoints.selects_no_stable_pod(context, status)
+    return Stop(status=status, problem=problem) if problem is not None else None
 
 
 def _clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -255,8 +307,10 @@ _MARKS_GO: _Sequence = (
     (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
 )
 _GIVEN_UP: _Sequence = (
+    (FinalisingStep.RESTORE_STABLE_SERVICE, _services_keep_a_pod_for_a_while),
     (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_first),
     *_ROUTES_HAVE_LEFT,
+    (FinalisingStep.RESUME_WORKLOAD, _given_up_pods_leave),
     (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),
     (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
     *_MARKS_GO,
@@ -264,25 +318,30 @@ _GIVEN_UP: _Sequence = (
 
 _SEQUENCES: dict[Goal, _Sequence] = {
     Goal.SUCCESS: (
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _services_keep_a_pod),
         (FinalisingStep.ROUTE_TO_NEW, _route_to_new),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),
         (FinalisingStep.RESUME_WORKLOAD, _promote),
         (FinalisingStep.RESUME_WORKLOAD, _old_pods_have_left),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, last_endpoints.endpoints_are_missing),
         *_ROUTES_RETURN,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         *_MARKS_GO,
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.ROLLBACK: (
+        (FinalisingStep.ROUTE_TO_STABLE, _services_keep_a_pod),
         (FinalisingStep.ROUTE_TO_STABLE, stable_capacity.restore),
         *_ROUTES_HAVE_LEFT,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESUME_WORKLOAD, _resume_workload),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, last_endpoints.endpoints_are_missing),
         *_MARKS_GO,
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.CONTINUOUS: (
+        (FinalisingStep.ROUTE_TO_STABLE, _services_keep_a_stable_pod),
         (FinalisingStep.ROUTE_TO_STABLE, stable_capacity.replace_abandoned),
         *_ROUTES_HAVE_LEFT,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),

@@ -21,6 +21,13 @@ CHANGED_AT_ZERO = (
     "the template was changed while the workload had no replicas: there was nothing to release in steps, and pods "
     "that are made from now on have the new template"
 )
+STABLE_REBUILT = (
+    "the stable ReplicaSet was deleted; it is made again from the template that the release keeps"
+)
+COPY_DROPPED = (
+    "status.moonshift has a copy that is not used, and nothing else in the cluster has it"
+)
+STABLE_CORRECTED = "the release keeps another stable revision than its status said:"
 HELD_AGAIN = (
     "the workload had lost the label, the marks or the hold of its release, and admission was not asked: "
     "it is held again"

@@ -9,6 +9,7 @@ arrives in that time is reset. Invariant: one approval approves one step.
 
 from datetime import timedelta
 
+from controller.api.duration import later, of_seconds
 from controller.api.meta import Condition
 from controller.api.rollout import Approval, RolloutStatus, StepState
 from controller.domain import reasons
@@ -191,7 +192,7 @@ def decide_pause(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if duration is None:
         text = messages.in_step(context, ours.step, messages.CONFIRM)
         return Stop(progressing(status, reasons.IN_ROLLING, text, context.now))
-    due = (ours.state_since or context.now) + timedelta(seconds=duration)
+    due = later(ours.state_since or context.now, of_seconds(duration))
     if due <= context.now:
         return Continue(enter(status, StepState.STEP_READY, context.now))
     text = messages.in_step(context, ours.step, messages.waiting(duration))

@@ -41,6 +41,7 @@ from controller.domain.rollout.claiming import claiming, left_at_rest
 from controller.domain.rollout.drifting import without_put_back
 from controller.domain.rollout.ends import End, abandoned
 from controller.domain.rollout.finalising import Goal, finalise
+from controller.domain.rollout.kept import corrected, dropping, keeping
 from controller.domain.rollout.left_behind import without_a_release
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
@@ -74,6 +75,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.trusted import trusted
 from controller.domain.rollout.way_out import MISSING, as_it_may_be_solved
 
 MAX_TRANSITIONS = 64
@@ -82,9 +84,12 @@ MAX_TRANSITIONS = 64
 
 def decide(seen: Observation, now: datetime) -> Decision:
     """The decision about this Rollout, from all that is known of it at `now`."""
-    context = ReleaseContext(seen=seen, now=now)
-    status = empty_side_record.noted(context, seen.rollout.status)
-    notes: tuple[Note, ...] = ()
+    status, doubts = trusted(ReleaseContext(seen=seen, now=now))
+    if doubts:
+        seen = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
+    context, corrections = corrected(ReleaseContext(seen=seen, now=now))
+    notes = (*doubts, *corrections)
+    status = empty_side_record.noted(context, context.seen.rollout.status)
     actions: tuple[Action, ...] = ()
     for _ in range(MAX_TRANSITIONS):
         transition = _transition(context, status)
@@ -183,6 +188,7 @@ def _housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Actio
     if context.seen.workload is not None and not context.labelled and unsupported(context) is None:
         label = context.workload.kind.label
         housekeeping += (LabelWorkload(context.workload_key, label, context.kind_name),)
+    housekeeping += keeping(context, status)
     if moonshift_status(status).template_exchange:
         return housekeeping
     return (*housekeeping, *config_release.config_housekeeping(context, status))
@@ -413,11 +419,12 @@ def _terminating(context: ReleaseContext, status: RolloutStatus) -> Transition:
     stop = own_template_first(context, status) or finalise(context, status, goal)
     if stop is not None:
         return stop
+    dropped = dropping(context)
     if not moonshift_status(status).release:
-        return Stop(_terminated(context, status), (RemoveFinalizer(),))
+        return Stop(_terminated(context, status), (*dropped, RemoveFinalizer()))
     record = recorded(context, status, Outcome.DELETED)
     note = abandoned(End.DELETED)
-    return Stop(_terminated(context, status), (*record, RemoveFinalizer()), notes=(note,))
+    return Stop(_terminated(context, status), (*record, *dropped, RemoveFinalizer()), notes=(note,))
 
 
 def _terminated(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:

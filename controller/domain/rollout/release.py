@@ -24,7 +24,6 @@ from controller.domain.rollout.beginning import (
     begin,
     check_before_the_first_move,
     in_rolling,
-    recorded_values,
     stable_after,
 )
 from controller.domain.rollout.deadline import held_up, with_deadline
@@ -32,6 +31,7 @@ from controller.domain.rollout.empty_side_routes import new_side_is_led_away
 from controller.domain.rollout.ends import End, abandoned, rolled_back_by
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import go_to, read_jump
+from controller.domain.rollout.kept import GOALS_UNDER_FREEZE
 from controller.domain.rollout.moving import surplus_new_pods
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.freezing import (
@@ -40,6 +40,7 @@ from controller.domain.rollout.moving.freezing import (
     lost_its_record,
     values_are_lost,
 )
+from controller.domain.rollout.moving.rebuilding import rebuilt
 from controller.domain.rollout.moving.stable_gone import stable_is_gone
 from controller.domain.rollout.naming import new_in_words
 from controller.domain.rollout.pause import read_mailbox
@@ -57,7 +58,6 @@ from controller.domain.rollout.returning import (
     returns_in_batches,
     still_returning,
 )
-from controller.domain.rollout.reverting import template_to_keep
 from controller.domain.rollout.showing import about_this_template, counted
 from controller.domain.rollout.status import (
     condition,
@@ -139,18 +139,7 @@ def decide_release(context: ReleaseContext, status: RolloutStatus) -> Transition
     frozen = moonshift_status(status).goal in GOALS_UNDER_FREEZE
     if lost_its_freeze(context) if frozen else lost_its_record(context):
         return _freeze_again(context, status)
-    return _decide_by_goal(context, _remembered(context, status))
-
-
-GOALS_UNDER_FREEZE = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
-"""Goals under which the workload is frozen; under the others its owner's values are restored."""
-
-
-def _remembered(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """Keep the owner's own values in the status, in case the workload loses its record."""
-    if context.owners is None:
-        return status
-    return with_moonshift_status(status, owners_record=recorded_values(context))
+    return _decide_by_goal(context, status)
 
 
 def _freeze_again(context: ReleaseContext, status: RolloutStatus) -> Transition:
@@ -179,6 +168,9 @@ STATES_AFTER_PODS = (
 def _decide_by_goal(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The next transition of a release whose workload has the freeze and the record that its goal needs."""
     goal = moonshift_status(status).goal
+    stable = rebuilt(context, status)
+    if stable is not None:
+        return stable
     if another_revision_came(context, status):
         first = stable_comes_first(context, status)
         return _return_from_zero(context, status) if first else _start_over(context, status)
@@ -277,7 +269,6 @@ def _refreshed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
         status = with_canary(status, stable_revision=revision)
         status = with_moonshift_status(
             status,
-            kept_template=template_to_keep(context, status, revision),
             stable_revision=revision,
             stable_template=template,
         )
@@ -457,8 +448,8 @@ def ended(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
         held_up_since=None,
         worked_since=None,
         release="",
-        owners_record="",
-        kept_template="",
+        older_revisions=(),
+        services_empty_before=(),
         routed_at=None,
         route_plan="",
         returning=False,

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from controller.api import names
+from controller.api.duration import of_seconds
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.podsets import PodSet
@@ -28,10 +29,10 @@ from controller.api.rollout import (
 from controller.api.workload_kinds import KindName, WorkloadKind, is_selected, workload_kind
 from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
-from controller.domain.observation import Observation, WorkloadSeen
+from controller.domain.observation import KeptSeen, Observation, WorkloadSeen
 from controller.domain.pods.deployment import admission_paused
 from controller.domain.pods.left_behind import values_left_behind
-from controller.domain.pods.marks import OwnersRecord, owners_record
+from controller.domain.pods.marks import OwnersRecord, owners_record, read_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
 from controller.domain.pods.returning import back_at, stayed
@@ -149,7 +150,7 @@ class ReleaseContext(Value, frozen=True):
     def grace(self) -> timedelta:
         """The longest grace period of all traffic routings."""
         routings = self.strategy.traffic_routings
-        return timedelta(seconds=max((r.grace_period_seconds for r in routings), default=0))
+        return of_seconds(max((r.grace_period_seconds for r in routings), default=0))
 
     # --- the workload ---------------------------------------------------------------------------
 
@@ -230,9 +231,24 @@ class ReleaseContext(Value, frozen=True):
         """The owner's own values of a workload with our freeze and without a record, as far as other sources have
         them.
         """
-        ours = moonshift_status(self.seen.rollout.status)
-        known = ours.owners_record if ours.workload_uid == self.meta.uid else ""
-        return values_left_behind(self.workload, known)
+        return values_left_behind(self.workload, self.kept_owners)
+
+    @property
+    def kept(self) -> KeptSeen | None:
+        """What the release of this workload keeps where only the controller writes."""
+        found = [kept for kept in self.seen.kept if kept.facts.workload_uid == self.meta.uid]
+        return found[-1] if found else None
+
+    @property
+    def kept_owners(self) -> str:
+        """The owner's own values (JSON) as the release keeps them; empty if it keeps none."""
+        return self.kept.facts.owners if self.kept is not None else ""
+
+    @property
+    def kept_release(self) -> str:
+        """Identity of the release, as the workload's own record or what the release keeps has it."""
+        record = self.owners or read_record(self.kept_owners)
+        return record.release if record is not None else self.template_hash
 
     @property
     def values_to_restore(self) -> OwnersRecord | None:

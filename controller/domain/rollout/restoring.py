@@ -13,7 +13,7 @@ from controller.domain.decision import Action, Refusal, RestoreRoutes
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
 from controller.domain.rollout import announcing, empty_sides, routing, services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use, next_to_restore
 
 
@@ -33,7 +33,7 @@ def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     else:
         due = routing.grace_period_end(context, status)
         if due is not None:
-            return Stop(status=status, wake_at=due)
+            return wait_by_choice(status, due)
         actions = _restorations(context, status, depth)
     return Stop(status=status, actions=actions)
 

@@ -60,7 +60,7 @@ def mark_pods_that_stayed(context: ReleaseContext, status: RolloutStatus) -> Sto
     """Before the first move, mark every pod of the stable revision that no step has replaced."""
     if not (context.returning and context.admission_paused):
         return None
-    rollout_id = canary_status(status).observed_rollout_id
+    rollout_id = observed_id(context, status)
     actions: tuple[Action, ...] = tuple(
         MarkPod(pod.metadata.key, pod.metadata.uid, rollout_id)
         for pod in context.new_pods

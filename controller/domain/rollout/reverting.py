@@ -2,8 +2,8 @@
 
 Why it is stopped: its source (a pipeline, a GitOps tool) applies it again at once, and the release would begin, fail
 and be reverted for ever. Invariant: the restored template is that of the stable revision, from the object in which
-Kubernetes keeps it, or from the status of the release; where both are gone nothing is written, and the release stays
-stalled with the reason.
+Kubernetes keeps it, or from the ControllerRevision in which the release keeps it, never from the status, which more
+people may write than the workload; where both are gone nothing is written, and the release stays stalled.
 """
 
 from controller.api.meta import Key
@@ -11,6 +11,7 @@ from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Refusal, RevertTemplate, Severity
+from controller.domain.rollout.kept import stable_template_in
 from controller.domain.rollout.naming import new_in_words
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
@@ -21,9 +22,8 @@ def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop |
     """Restore the stable template because of `why`; None if no object keeps that template any more, if the release
     changes no template, or if it goes back to the stable one already.
     """
-    source = kept_template(context, moonshift_status(status).stable_revision)
-    text = "" if source else moonshift_status(status).kept_template
-    if not (source or text) or moonshift_status(status).by_id or context.returning:
+    source, kept = kept_template(context, status), kept_by_us(context, status)
+    if not (source or kept) or moonshift_status(status).by_id or context.returning:
         return None
     message = f"{new_in_words(context)} is given up: {why}"
     failed = with_moonshift_status(status, failed_template=context.template_hash)
@@ -31,39 +31,17 @@ def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop |
         kind=context.kind_name,
         workload=context.workload_key,
         generation=context.meta.generation,
-        source=Key(context.namespace, source),
+        source=Key(context.namespace, source or kept),
         replica_sets=tuple(rs for rs, _ in context.workload.replica_sets),
-        template=text,
+        template=moonshift_status(status).stable_template,
+        kept=not source,
     )
     return Stop(failed, (action,), notes=(Note(reasons.GIVEN_UP, message, Severity.WARNING),))
 
 
-MAX_KEPT_BYTES = 65536
-"""Characters of a template that the status keeps. Larger templates are kept by their ReplicaSet alone."""
-
-
-def template_to_keep(context: ReleaseContext, status: RolloutStatus, stable: str) -> str:
-    """The template (JSON) of a Deployment's stable revision with the labels of its pods; empty if it is too
-    large.
-    """
-    found = [
-        bytes(rs.spec.template).decode()
-        for rs, _ in context.workload.replica_sets
-        if stable and rs.revision == stable
-    ]
-    known = (
-        moonshift_status(status).kept_template
-        if moonshift_status(status).stable_revision == stable
-        else ""
-    )
-    text = found[-1] if found else known
-    return text if len(text) <= MAX_KEPT_BYTES else ""
-
-
 def can_go_back(context: ReleaseContext, status: RolloutStatus) -> bool:
     """The stable template is kept in some object."""
-    ours = moonshift_status(status)
-    return bool(kept_template(context, ours.stable_revision) or ours.kept_template)
+    return bool(kept_template(context, status) or kept_by_us(context, status))
 
 
 def held_as_failed(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
@@ -79,12 +57,20 @@ def held_as_failed(context: ReleaseContext, status: RolloutStatus) -> Refusal | 
     )
 
 
-def kept_template(context: ReleaseContext, stable: str) -> str:
+def kept_template(context: ReleaseContext, status: RolloutStatus) -> str:
     """Name of the ReplicaSet or ControllerRevision that keeps the stable template; empty when none does."""
+    stable = moonshift_status(status).stable_revision
     if context.kind is WorkloadKind.DEPLOYMENT:
-        kept = [
-            rs.metadata.name for rs, _ in context.workload.replica_sets if rs.revision == stable
-        ]
-    else:
-        kept = [found.object for found in context.workload.revisions if found.name == stable]
+        found = stable_template_in(context, status)
+        return found.metadata.name if found is not None else ""
+    kept = [found.object for found in context.workload.revisions if found.name == stable]
     return kept[-1] if stable and kept else ""
+
+
+def kept_by_us(context: ReleaseContext, status: RolloutStatus) -> str:
+    """Name of the ControllerRevision of ours with the stable template of a Deployment; empty without one."""
+    kept = context.kept
+    known = moonshift_status(status).stable_template
+    return (
+        kept.name if kept is not None and kept.has_template and kept.template_hash == known else ""
+    )

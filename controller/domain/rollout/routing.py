@@ -9,6 +9,7 @@ instant counts as now, so a crash makes waits longer, never shorter.
 from datetime import datetime
 from typing import assert_never
 
+from controller.api.duration import later
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain import reasons
 from controller.domain.availability import or_correct
@@ -27,8 +28,9 @@ from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnread
 from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.rollout.way_out import create_or, references_may_change
+from controller.domain.traffic import named_content
 from controller.domain.traffic.plan.abilities import (
     left_out,
     missing_abilities,
@@ -85,7 +87,17 @@ def marks_partial_restore(plan: str) -> bool:
 
 
 def noted_routes(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """Record the instant at which the gateway objects were first seen to follow their present plan."""
+    """Record the instants at which the gateway objects were first seen to follow their present plan, and to say what
+    other ones may name.
+    """
+    known = moonshift_status(status).named_content
+    named = named_content.noted(known, context.seen.routes, context.now)
+    if named != known:
+        status = with_moonshift_status(status, named_content=named)
+    return _noted_plan(context, status)
+
+
+def _noted_plan(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
     plan, known = observed_plan(context), moonshift_status(status)
     if plan is None:
         # The objects may be used again: their next restore must count as a new one.
@@ -113,9 +125,9 @@ def _unannounced(status: RolloutStatus) -> RolloutStatus:
 def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime | None:
     """When the pods behind the previous route may be removed; None when that is now."""
     routed_at = moonshift_status(status).routed_at
-    if routed_at is None or routed_at + context.grace <= context.now:
+    if routed_at is None or later(routed_at, context.grace) <= context.now:
         return None
-    return routed_at + context.grace
+    return later(routed_at, context.grace)
 
 
 def unreadable_routes(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
@@ -237,12 +249,12 @@ def endpoints_grace_period(context: ReleaseContext, status: RolloutStatus) -> St
     ):
         return Stop(status=status, brief=True)
     due = max((since[name] + context.grace for name in wanted), default=context.now)
-    return Stop(status=status, wake_at=due) if due > context.now else None
+    return wait_by_choice(status, due) if due > context.now else None
 
 
 def ensure_routes(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """Gateway objects that do not follow this step's plan, or that somebody else changed."""
-    return _ensured(context, wanted_plan(context, status, index))
+    return _ensured(context, status, wanted_plan(context, status, index))
 
 
 def rehearsal(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
@@ -266,10 +278,16 @@ def rehearsal(context: ReleaseContext, status: RolloutStatus, index: int) -> tup
 
 def everything_to_new(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
     """Gateway objects that do not send all traffic to the new revision."""
-    return _ensured(context, _plan_of(context, status, Step(traffic="100%")))
+    return _ensured(context, status, _plan_of(context, status, Step(traffic="100%")))
 
 
-def _ensured(context: ReleaseContext, plan: RoutePlan) -> tuple[Action, ...]:
+def settles_in(context: ReleaseContext, status: RolloutStatus) -> float:
+    """Seconds until a gateway object may name what deeper ones say."""
+    named = moonshift_status(status).named_content
+    return named_content.settles_in(named, context.grace, context.now)
+
+
+def _ensured(context: ReleaseContext, status: RolloutStatus, plan: RoutePlan) -> tuple[Action, ...]:
     wrong = any(
         not isinstance(route.state, RoutePresent)
         or route.state.plan != plan.identity
@@ -280,7 +298,10 @@ def _ensured(context: ReleaseContext, plan: RoutePlan) -> tuple[Action, ...]:
     touched = any(
         isinstance(r.state, RoutePresent) and r.state.touched for r in context.seen.routes
     )
-    return (EnsureRoutes(plan, at=context.now if touched else None),) if wrong else ()
+    if not wrong:
+        return ()
+    at = context.now if touched else None
+    return (EnsureRoutes(plan, at, settles_in(context, status)),)
 
 
 def revisions_are_mixed(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:

@@ -22,10 +22,10 @@ from controller.domain.decision import (
     UnpinService,
 )
 from controller.domain.rollout import routing
-from controller.domain.rollout.empty_sides import led_away
+from controller.domain.rollout.empty_sides import led_away, own_selector, selects_any
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.rollout.way_out import create_or
 from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
@@ -236,6 +236,7 @@ def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
             rollout_uid=context.seen.rollout.metadata.uid,
             selector_patch=labels,
             appends=context.seen.appends_pod_labels,
+            renewed=_is_outdated(context, stable),
             stable_version=_version_of(context, stable),
         )
         for stable in context.stable_services
@@ -248,7 +249,21 @@ def _is_its_copy(context: ReleaseContext, stable: str, revision: str) -> bool:
     copy, original = context.service(context.canary_service_of(stable)), context.service(stable)
     if copy is None or copy.spec.selector.get(context.revision_label) != revision:
         return False
-    return original is None or copy.spec.ports == original.spec.ports
+    same_ports = original is None or copy.spec.ports == original.spec.ports
+    return same_ports and not _is_outdated(context, stable)
+
+
+def _is_outdated(context: ReleaseContext, stable: str) -> bool:
+    """The owner corrected the selector of the stable Service: it matches new pods, and that of the copy matches none.
+
+    Otherwise the copy keeps its selector, which people may have corrected.
+    """
+    ready = [pod for pod in context.new_pods if pod.ready_since is not None]
+    copied = own_selector(context, context.canary_service_of(stable))
+    original = own_selector(context, stable)
+    if not (ready and copied and original) or selects_any(copied, ready):
+        return False
+    return selects_any(original, ready)
 
 
 def _may_be_copied(context: ReleaseContext, stable: str) -> bool:
@@ -286,5 +301,5 @@ def unused_canary_services(
         return None
     due = routing.grace_period_end(context, status)
     if due is not None:
-        return Stop(status, wake_at=due)
+        return wait_by_choice(status, due)
     return Stop(with_moonshift_status(status, endpoints_ready_since={}), actions)

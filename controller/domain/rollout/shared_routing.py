@@ -8,13 +8,14 @@ accept, waits before its first move.
 from datetime import timedelta
 
 from controller.api import names
+from controller.api.duration import later
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.api.trafficrouting import Member, TrafficRouting
 from controller.api.workloads import Pod, label_value
 from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.rollout.way_out import create_or
 from controller.domain.trafficrouting.seen import finalizer_of, grace_of, joined
 
@@ -86,9 +87,9 @@ def _waits_for_route(context: ReleaseContext, status: RolloutStatus) -> Stop:
         return Stop(status, problem=trouble)
     routing = context.seen.traffic_routing
     assert routing is not None, "a Rollout without its TrafficRouting waits in `join`"
-    due = max(ready) + 2 * grace_of(routing) + ROUTES_OPEN_WITHIN
+    due = later(max(ready), 2 * grace_of(routing) + ROUTES_OPEN_WITHIN)
     if due > context.now:
-        return Stop(status, wake_at=due)
+        return wait_by_choice(status, due)
     named = f"TrafficRouting {context.namespace}/{shared_routing_of(context.seen.rollout)}"
     text = f"{named} does not lead to the new pods, which are ready: name a Service that selects them in spec.objectRef"
     return Stop(status, problem=Refusal(reasons.SERVICE_SELECTS_NO_POD, text, object=named))
@@ -120,9 +121,10 @@ def leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     if member is None:
         return None
     if member.routed:
-        return Stop(status, problem=_trouble(context))
-    due = (member.since or context.now) + grace_of(routing)
-    return Stop(status, wake_at=due) if due > context.now else None
+        # The TrafficRouting restores deeper gateway objects a grace period after those above them.
+        return Stop(status, problem=_trouble(context), by_choice=routing.status.descent is not None)
+    due = later(member.since or context.now, grace_of(routing))
+    return wait_by_choice(status, due) if due > context.now else None
 
 
 def hindrance(context: ReleaseContext) -> Refusal | None:

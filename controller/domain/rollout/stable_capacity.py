@@ -8,6 +8,7 @@ share. But if no stable pod is ready at all while new pods are, the traffic stay
 
 from datetime import timedelta
 
+from controller.api.duration import later
 from controller.api.rollout import RolloutStatus
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import empty_sides, services
@@ -66,7 +67,7 @@ def _endpoints_follow(context: ReleaseContext, status: RolloutStatus) -> Stop | 
     pods = context.pods_of(moonshift_status(status).stable_revision)
     behind = context.ready(pods).ready - services.not_yet_endpoints(context, pods)
     times = [pod.ready_since for pod in pods if pod.ready_since is not None]
-    due = max(times, default=context.now) + ENDPOINTS_FOLLOW_WITHIN
+    due = later(max(times, default=context.now), ENDPOINTS_FOLLOW_WITHIN)
     waits = context.routes_lead and behind < context.enough_for_all_traffic and due > context.now
     return Stop(status=status, wake_at=due) if waits else None
 

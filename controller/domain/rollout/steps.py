@@ -17,6 +17,7 @@ from controller.domain.rollout import (
     announcing,
     autoscalers,
     batches,
+    last_endpoints,
     messages,
     other_workloads,
     pause,
@@ -94,6 +95,9 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The step's pods: created, ready, labelled; without traffic settings the old share is removed at once."""
     index = moonshift_status(status).step
     status = _upgrading(context, status)
+    emptied = _would_empty_a_service(context, status, index)
+    if emptied is not None:
+        return emptied
     pins = services.pin(context, status, index)
     if _position_comes_first(context, status):
         return Stop(status, pins)
@@ -115,6 +119,16 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
         return Stop(status, wake_at=counted.next_at)
     done = Note(reasons.STEP_UPGRADED, f"upgrade step({index}) canary pods with new versions done")
     return Continue(enter(status, StepState.STEP_TRAFFIC_ROUTING, context.now), (done,))
+
+
+def _would_empty_a_service(
+    context: ReleaseContext, status: RolloutStatus, index: int
+) -> Stop | None:
+    """The step removes the last old pod, and a stable Service selects no new one."""
+    if not (context.leaves_none(index) and context.old_revision_runs):
+        return None
+    problem = last_endpoints.selects_none_of_the_template(context, status)
+    return Stop(status, problem=problem) if problem is not None else None
 
 
 def _position_comes_first(context: ReleaseContext, status: RolloutStatus) -> bool:

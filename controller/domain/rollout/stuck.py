@@ -10,12 +10,14 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import structs
 
+from controller.api.duration import later
 from controller.api.rollout import RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, StatusCondition
 from controller.domain import reasons
 from controller.domain.decision import FindCauseOfMissingPods, Refusal
 from controller.domain.pods.trouble import Trouble, problem_of_creation, problem_of_pods
+from controller.domain.rollout.empty_sides import own_selector, selector_in_words, selects_any
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition
@@ -31,7 +33,7 @@ def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
     since = trouble.since if trouble is not None else _missing_since(context)
     if trouble is None and since is None:
         return stop
-    due = max(began, since or began) + TROUBLE_TOLERATED_FOR
+    due = later(max(began, since or began), TROUBLE_TOLERATED_FOR)
     if due > context.now:
         return structs.replace(stop, wake_at=min(stop.wake_at or due, due))
     if trouble is None:
@@ -143,16 +145,20 @@ def selects_no_new_pod(context: ReleaseContext, status: RolloutStatus) -> Refusa
     ready = [pod for pod in context.new_pods if pod.ready_since is not None]
     if moonshift_status(status).state != StepState.STEP_TRAFFIC_ROUTING or not ready:
         return None
-    for name in map(context.canary_service_of, context.stable_services):
-        service = context.service(name)
-        wanted = dict(service.spec.selector) if service is not None else {}
-        wanted.pop(context.revision_label, None)
-        if wanted and not any(wanted.items() <= pod.metadata.labels.items() for pod in ready):
-            selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
-            return Refusal(
-                reasons.SERVICE_SELECTS_NO_POD,
-                f"Service {context.namespace}/{name}: its selector {selector} matches none of the new pods; give the "
-                "pod template these labels, or correct the Service",
-                object=f"Service {context.namespace}/{name}",
-            )
+    for stable in context.stable_services:
+        name = context.canary_service_of(stable)
+        wanted = own_selector(context, name)
+        if not wanted or selects_any(wanted, ready):
+            continue
+        original = own_selector(context, stable)
+        copied = name != stable and bool(original) and not selects_any(original, ready)
+        named = f"Service {context.namespace}/{stable if copied else name}"
+        words = selector_in_words(original if copied else wanted)
+        copy = f" (nor does its copy {name})" if copied else ""
+        return Refusal(
+            reasons.SERVICE_SELECTS_NO_POD,
+            f"{named}: its selector {words} matches none of the new pods{copy}; give the pod template these labels, "
+            "or correct the Service",
+            object=named,
+        )
     return None

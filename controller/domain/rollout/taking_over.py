@@ -33,7 +33,7 @@ from controller.domain.pods.marks import marked_for
 from controller.domain.pods.originals import moved_by_the_original
 from controller.domain.pods.running import template_of
 from controller.domain.rollout import autoscalers, routing
-from controller.domain.rollout.beginning import recorded_values, stable_at_admission
+from controller.domain.rollout.beginning import stable_at_admission
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.naming import new_in_words
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
@@ -197,7 +197,6 @@ def _resumed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
         config=moonshift_status(status).config,
         visits=opened((), index, context.now),
         started_at=context.now,
-        owners_record=recorded_values(context),
         route_plan=routing.observed_plan(context) or "",
         goal=_goal(status, state),
     )

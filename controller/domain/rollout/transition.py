@@ -36,6 +36,17 @@ class Stop(Value, frozen=True):
     """Executed before all other actions, so that a refusal of another action cannot keep requests on a side without
     pods.
     """
+    by_choice: bool = False
+    """Nothing is missing: the release waits for a time of its own choice, which no deadline counts as work."""
+
+
+def wait_by_choice(
+    status: RolloutStatus, until: datetime, actions: tuple[Action, ...] = ()
+) -> Stop:
+    """A wait that the product chooses, such as a grace period. Every such wait is made here, so that no deadline counts
+    it: a good version was rolled back because its grace periods did not fit into its deadline.
+    """
+    return Stop(status, actions, wake_at=until, by_choice=True)
 
 
 Transition = Continue | Stop

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from msgspec import structs
 
+from controller.api.duration import later
 from controller.api.trafficrouting import (
     PROGRESSING_FINALIZER_PREFIX,
     TRAFFIC_ROUTING_FINALIZER,
@@ -24,6 +25,7 @@ from controller.domain.decision import (
     Severity,
     Value,
 )
+from controller.domain.traffic import named_content
 from controller.domain.traffic.drift.policy import Drift, not_put_back
 from controller.domain.trafficrouting.drifting import drift_of, with_drift
 from controller.domain.trafficrouting.moving import Move, move_routes
@@ -56,9 +58,10 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     reaction = drift_of(seen, open_routes, now) if problem is None else None
     drift = reaction or Drift()
     problem = problem or drift.held
+    named = named_content.noted(routing.status.named_content, seen.routes, now)
     move = Move(descent=routing.status.descent)
     if problem is None:
-        move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None)
+        move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None, named)
     shown = problem
     if shown is None and not any(member.removes_the_stable_side for member in seen.members):
         shown = shared_route_sides.empty_side_refusal(
@@ -68,7 +71,7 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     admits = problem is None and not (move.actions or routing.metadata.deleting)
     status = next_status(seen, open_routes, shown, settled=settled, admits=admits, now=now)
     status = with_drift(status, seen, open_routes, reaction, settled=settled, now=now)
-    status = structs.replace(status, descent=move.descent, empty_sides=sides)
+    status = structs.replace(status, descent=move.descent, empty_sides=sides, named_content=named)
     goes_at = _goes_at(seen, status, now) if settled else None
     goes = goes_at is not None and goes_at <= now
     rehearsed = rehearsals(seen, open_routes) if admits else ()
@@ -93,7 +96,7 @@ def _goes_at(
     if not seen.routing.metadata.deleting:
         return None
     left = (member.since or now for member in status.members)
-    return max((since + grace_of(seen.routing) for since in left), default=now)
+    return max((later(since, grace_of(seen.routing)) for since in left), default=now)
 
 
 def _finalizer_actions(seen: TrafficRoutingSeen, *, goes: bool) -> tuple[Action, ...]:

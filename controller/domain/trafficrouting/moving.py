@@ -5,6 +5,8 @@ Invariant: objects that a closed route pointed at are restored a grace period af
 
 from datetime import datetime
 
+from controller.api.duration import later
+from controller.api.rollout import NamedContent
 from controller.api.trafficrouting import (
     Teardown,
 )
@@ -20,6 +22,7 @@ from controller.domain.observation import RoutePresent, RouteSeen
 from controller.domain.shared_route_sides import (
     Sides,
 )
+from controller.domain.traffic.named_content import settles_in
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use, next_to_restore
 from controller.domain.trafficrouting.plans import plans_of
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen, grace_of
@@ -41,6 +44,7 @@ def move_routes(
     sides: Sides,
     now: datetime,
     at: datetime | None,
+    named: NamedContent | None = None,
 ) -> Move:
     """Gateway objects of open shared routes follow their plan; the other objects are restored in teardown order."""
     plans = plans_of(seen, open_routes, sides)
@@ -53,7 +57,8 @@ def move_routes(
         for route in seen.routes
         if (found := wanted.get(_place(route))) is not None and not _follows(route, found)
     }
-    wrong = tuple(EnsureRoutes(each, at) for each in plans if each.identity in outdated)
+    settles = settles_in(named, grace_of(seen.routing), now)
+    wrong = tuple(EnsureRoutes(each, at, settles) for each in plans if each.identity in outdated)
     if wrong or depth == 0:
         if known is not None:
             # The record of an earlier teardown would shorten the wait after this one if the process stopped in between.
@@ -64,7 +69,7 @@ def move_routes(
         return Move()
     since = known.since if known is not None and known.depth == depth else None
     descent = Teardown(depth, since or now)
-    due = (since or now) + grace_of(seen.routing)
+    due = later(since or now, grace_of(seen.routing))
     if due > now:
         return Move(descent=descent, unfinished=True, wake_at=due)
     return Move((_restored(plan, closed, depth),), descent)

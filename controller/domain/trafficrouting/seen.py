@@ -6,6 +6,7 @@ nothing is decided here.
 
 from datetime import datetime, timedelta
 
+from controller.api.duration import of_seconds
 from controller.api.networking import EndpointSlice
 from controller.api.rollout import MoonshiftStatus, Phase, Rollout
 from controller.api.trafficrouting import (
@@ -71,7 +72,7 @@ def joined(routing: TrafficRouting) -> tuple[str, ...]:
 def grace_of(routing: TrafficRouting) -> timedelta:
     """The time that proxies get to learn that a route has moved: the longest of all shared routes."""
     longest = max((entry.grace_period_seconds for entry in routing.spec.object_ref), default=0)
-    return timedelta(seconds=longest)
+    return of_seconds(longest)
 
 
 def started_at(rollout: Rollout) -> datetime | None:

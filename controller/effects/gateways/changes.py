@@ -10,11 +10,11 @@ from controller.domain.decision import Reference, Refusal, RoutePlan
 from controller.domain.traffic.companions.companion import wanted_part, written_sum
 from controller.domain.traffic.drift.object_state import ObjectState
 from controller.domain.traffic.drift.policy import PutBacks
-from controller.domain.traffic.original.content import write_original
-from controller.domain.traffic.original.record import write_state
+from controller.domain.traffic.original.content import content_of, write_original
+from controller.domain.traffic.original.record import checksum, write_state
 from controller.domain.traffic.plan.header import ScriptHeader
 from controller.domain.traffic.plan.script_input import kind_of, sibling_of
-from controller.domain.traffic.tree import Tree
+from controller.domain.traffic.tree import Tree, covers, same
 from controller.domain.traffic.validation.room import without_room
 from controller.effects.gateways import refusals
 from controller.effects.gateways.answers import Question
@@ -47,6 +47,21 @@ class Change(msgspec.Struct, frozen=True):
         """Checksums of its companion objects, by kind and name."""
         return {f"{o['kind']}/{wanted_part(o, 'name')}": written_sum(o) for o in self.objects}
 
+    @property
+    def says_anew(self) -> bool:
+        """The write changes what the object says; fields that the server added, or others, are no difference."""
+        live, written = content_of(self.object_state.live), self.object_state.written
+        kept = written is not None and covers(live, self.desired) and covers(self.desired, written)
+        return not (kept or same(live, self.desired))
+
+    def _said(self, plan: RoutePlan) -> str:
+        """The same as before if the write changes nothing that others could name, else something new."""
+        record = self.object_state.record
+        before = record.said if record is not None else ""
+        if not self.says_anew:
+            return before
+        return checksum(f"{before} {plan.release} {plan.identity}".encode())[:16]
+
     def marks(self, plan: RoutePlan, desired: Tree) -> dict[str, str]:
         """The stored original and our record of a write with this content."""
         original = write_original(self.object_state.original)
@@ -63,6 +78,7 @@ class Change(msgspec.Struct, frozen=True):
             corrected_before=self.corrected.before,
             announced=self.announced,
             namespace=plan.namespace,
+            said=self._said(plan) if self.depth else "",
         )
         return {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
 

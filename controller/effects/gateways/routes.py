@@ -1,7 +1,9 @@
 """Makes gateway objects follow a plan, and restores them.
 
 `ensure` first checks everything that can fail (kinds, rights, objects, scripts, answers) and writes nothing unless
-every object's new content is known; then objects are written in the order of the scripts' headers.
+every object's new content is known; then objects are written in the order of the scripts' headers. A write that changes
+what a deeper object says, or makes a companion object, ends the pass: an object that may name it is written a grace
+period later (`domain/traffic/named_content`).
 
 One write per object sets the content, the stored original and our record together, so a crash cannot separate them. The
 record holds the content that we *sent*. A later pass compares the live object with that. Fields that the server adds
@@ -67,15 +69,17 @@ from controller.effects.gateways.changes import (
 from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
 from controller.effects.gateways.rehearsing import Rehearsal, Rehearsed
+from controller.effects.gateways.settling import Settling
 from controller.effects.gateways.targets import Look, Target, targets_of
 from controller.scripts.lookup import MissingScript, Script
 
 
 class _Foreseen(msgspec.Struct, frozen=True):
-    """All objects to write, and the present companion objects."""
+    """All objects to write, the present companion objects, and the greatest depth of all objects."""
 
     changes: list[Change]
     companions: CompanionsByPlace
+    deepest: int = 0
 
 
 class GatewayRoutes:
@@ -103,19 +107,24 @@ class GatewayRoutes:
 
     # --- ensure -----------------------------------------------------------------------------------
 
-    async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
+    async def ensure(
+        self, plan: RoutePlan, at: datetime | None = None, settles_in: float = 0.0
+    ) -> Outcome:
         """All gateway objects follow the plan. Where somebody's change is reverted, `at` is recorded with the
-        places.
+        places. For `settles_in` seconds more no object may name what deeper ones say.
         """
-        return await (self._announce(plan) if plan.announces else self._lead(plan, at))
+        if plan.announces:
+            return await self._announce(plan, settles_in)
+        return await self._lead(plan, at, settles_in)
 
-    async def _announce(self, plan: RoutePlan) -> Outcome:
+    async def _announce(self, plan: RoutePlan, settles_in: float) -> Outcome:
         """Name the new revision's Services in objects whose kinds ask for it; a failure here is ignored."""
         wanted = tuple(filter(self._announces, plan.references))
         if not wanted:
             return Done()
         outcome = await self._lead(
             msgspec.structs.replace(plan, references=wanted, others=plan.references),
+            settles_in=settles_in,
             all_references=plan.references,
         )
         # A script that fails reports it when it runs for the step itself, and never keeps an object from being
@@ -130,6 +139,7 @@ class GatewayRoutes:
         self,
         plan: RoutePlan,
         at: datetime | None = None,
+        settles_in: float = 0.0,
         *,
         all_references: tuple[Reference, ...] = (),
     ) -> Outcome:
@@ -139,14 +149,18 @@ class GatewayRoutes:
             return foreseen
         if not foreseen.changes:
             return Done()
+        settling = Settling(settles_in, foreseen.deepest)
         for change in sorted(foreseen.changes, key=lambda change: -change.depth):
             present = foreseen.companions.get(place_of(change.target.reference), ())
+            if settling.delays(change):
+                return settling.wait(change)
             noted = msgspec.structs.replace(
                 change, corrected=corrections(change.object_state, present, at)
             )
             outcome = await self._write(noted, present, plan)
             if not isinstance(outcome, Done):
                 return outcome
+            settling = settling.after(change)
         return Done(wrote=True)
 
     async def rehearse(self, plan: RoutePlan) -> Outcome:
@@ -193,7 +207,8 @@ class GatewayRoutes:
         changes = await self._changes(scripted, object_states, follow, plan)
         if isinstance(changes, Refusal):
             return changes
-        return first_without_room(changes, plan) or _Foreseen(changes, companions)
+        deepest = max(item.depth for item in scripted)
+        return first_without_room(changes, plan) or _Foreseen(changes, companions, deepest)
 
     async def _object_states(
         self, targets: tuple[Target, ...], plan: RoutePlan
@@ -294,9 +309,12 @@ class GatewayRoutes:
         wanted.
         """
         reference = change.target.reference
+        absent = self._companions.absent(change.objects, present, plan, reference)
         companions = await self._companions.make(change.objects, present, plan, reference)
         if not isinstance(companions, Done):
             return companions
+        if absent and change.says_anew:
+            return Settling().wait(change)
         written = await self._write_object(change, plan)
         if not isinstance(written, Done):
             return written

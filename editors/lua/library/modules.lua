@@ -18,6 +18,8 @@
 ---@field found boolean a rule leads to the stable Service
 ---@field done boolean the step could be carried out on such a rule
 ---@field seen any[] the values that `routes.first_time` has seen
+---@field unserved? string a path of the step that a rule of the stable Service does not serve
+---@field without_share? boolean a rule names the stable Service with the weight 0
 
 ---How a kind names a Service; see `backends.of`.
 ---@class moonshift.BackendDescription
@@ -60,7 +62,8 @@
 ---How `routes.copies` narrows a copy of a rule.
 ---@class moonshift.CopyWays
 ---@field match_of fun(rule: table): table the part that has the conditions; the function makes the part if it is missing
----@field set_path fun(match: table, path: table, rule: table)
+---@field path_of? fun(match: table): {type: string, value: string} the path of a rule's match
+---@field set_path? fun(match: table, path: table, rule: table, own?: table) `own`: the result of `path_of`
 ---@field add fun(match: table, condition: moonshift.Condition): boolean false if the conditions can never hold together
 ---@field told_apart_by? fun(rule: table, source: table): any the value that distinguishes two copies: the second copy with an equal value is left out; the match if the function is left out
 ---@field finish? fun(rule: table, number: integer, before: integer) lets the copy lead to the new version
@@ -75,23 +78,24 @@
 ---Which match wins, and how rules are copied; see `precedence.with_copies`.
 ---@class moonshift.Precedence
 ---@field path_of fun(match: table): {type: string, value: string}
----@field with_path fun(match: table, path: table): table the match with another path
 ---@field rank fun(match: table): (number|string)[] the values that decide, in this order: the higher number wins, or the text that is first in the alphabet
 ---@field size fun(match: table): number the number of conditions in addition to the path
 ---@field joined fun(known: moonshift.KnownMatch, made: moonshift.KnownMatch): table? the conditions of both matches; nil if they can never hold together
+---@field unique? boolean true if no match may be there twice: a copy with the match of its source takes the place of it
+---@field with_matches? fun(rule: table, matches: table[]): table a copy of a rule with other matches, for unique kinds whose rules have several
 ---@field unordered? boolean true if either of two equal ranks may win; otherwise the first rule wins
 ---@field is_ours? fun(rule: table): boolean
 ---@field matches_of? fun(rule: table): table[]
 ---@field replaces_prefix? fun(rule: table): boolean
----@field combined? fun(rule: table, source: table, alternative: moonshift.Alternative): table[]
----@field copies? fun(rule: table, matches: table[]): table[]
+---@field combined? fun(rule: table, source: table, alternative: moonshift.Alternative): table? the match with an alternative of the step in addition; nil if no request fits both
+---@field copies? fun(rule: table, matches: table[], bases: table[]): table[] `bases`: for each match the one of the rule from which it was made
 
 ---@class moonshift.KnownMatch
 ---@field index integer place of the rule
 ---@field match table
 ---@field ours boolean
----@field replaces? boolean
----@field path? table the step's path
+---@field place {type: string, value: string} the path of the match
+---@field replaces? boolean the rule replaces the matched prefix
 
 ---How a kind names the Service of an entry in its lists of backends.
 ---For scripts with the line `--@use backends`.
@@ -230,10 +234,61 @@ other_paths = {}
 ---@param ingress table
 function other_paths.keep(obj, ingress) end
 
+---Paths of rules and of steps: what two of them have in common, and what becomes of a rule's rewrite for a part of its path.
+---
+---A path has `type` and `value`. A PathPrefix is one of whole elements: /a has /a and /a/b, not /ab. A Text is a prefix of
+---letters, for gateways that compare so. An expression fits the whole path. Wildcards are an exact path with :names, {names}
+---or * in it. A path with `any_case` is compared without regard to case.
+---For scripts with the line `--@use paths`.
+paths = {}
+
+---The path that a rule has under one of several keys; without one of them it is everything.
+---@param holder table
+---@param keys table<string, string> the key of each type
+---@param everything "Text"|"PathPrefix" the type of everything
+---@param any_case? boolean the rule compares without regard to case
+---@return {type: string, value: string, any_case?: boolean}
+function paths.of(holder, keys, everything, any_case) end
+
+---Lets the prefixes of a step's alternatives be texts, for gateways that compare letters.
+---@param wanted moonshift.Alternative[]
+---@return moonshift.Alternative[]
+function paths.by_letters(wanted) end
+
+---Whether it is certain that no request fits both paths.
+---@param own {type: string, value: string}
+---@param wanted {type: string, value: string}
+---@return boolean
+function paths.apart(own, wanted) end
+
+---The path of the requests that fit both paths: one of the two; nil if there can be none. An error if an expression
+---does not let it be said.
+---@param own {type: string, value: string} a rule's path
+---@param wanted? {type: string, value: string} a step's path
+---@return {type: string, value: string}?
+function paths.common(own, wanted) end
+
+---The same for a rule of the stable Service. The step remembers a path that is not the rule's: if no rule has it, that is
+---an error when the step is carried out.
+---@param step moonshift.Step
+---@param own {type: string, value: string}
+---@param wanted? {type: string, value: string}
+---@return {type: string, value: string}?
+function paths.served(step, own, wanted) end
+
+---What takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path
+---as before: longer by what the part has more.
+---@param replacement string
+---@param own {type: string, value: string} the rule's path
+---@param part {type: string, value: string}
+---@return string
+function paths.replacement(replacement, own, part) end
+
 ---For gateways in which the most specific rule wins, not the first: other rules keep their requests.
 ---
 ---A copy of a rule may win over a rule that won over the copied rule. Such a rule gets a guard: a copy of itself with the
----conditions of the first copy in addition to its own, and with its own backends.
+---conditions of the first copy in addition to its own, and with its own backends. So of several rules of the stable Service
+---a request's copy is that of the rule which serves the request today, with its filters.
 ---For scripts with the line `--@use precedence`.
 precedence = {}
 
@@ -256,7 +311,8 @@ routes = {}
 function routes.first_time(step, value) end
 
 ---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
----A copy that was already made for another rule is left out.
+---A copy that was already made for another rule is left out. With `path_of`, a copy has what the rule's path and the step's
+---have in common, and there is none if that is nothing; without it, the step's path takes the place of the rule's.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
@@ -315,6 +371,13 @@ function skipper.call(name, texts) end
 ---@param route table
 ---@return table
 function skipper.match_of(route) end
+
+---The match with a step's path in addition; nil if no request fits both.
+---@param step moonshift.Step
+---@param match table
+---@param path? {type: string, value: string}
+---@return table?
+function skipper.narrowed(step, match, path) end
 
 ---Adds a condition; false if it can never hold together with the others.
 ---@param match table
@@ -459,6 +522,14 @@ function weights.divide_each(step, services, rules, field) end
 ---@return boolean
 function weights.has_stable(services, entries) end
 
+---Whether the stable Service serves requests of a rule today: an entry of the list leads to it, with a weight above 0. Only
+---then does a copy of the rule for the new version take no requests of others.
+---@param step moonshift.Step
+---@param services moonshift.Backends
+---@param entries table[]?
+---@return boolean
+function weights.has_share(step, services, entries) end
+
 ---The backends of a rule only for the new version: its entries in place of the stable Service's. Other Services get no
 ---share. If there are several entries, each has the weight of the stable Service's entry.
 ---@param services moonshift.Backends
@@ -495,7 +566,7 @@ function consul.has_sibling(step, kind) end
 ---For scripts with the line `--@use contour`.
 contour = {}
 
----The conditions with another path in place of their own. The path is the last of them: Contour takes an exact path that
+---The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of them: Contour takes an exact path that
 ---is not the last condition for a prefix.
 ---@param list table[]
 ---@param path {type: string, value: string}
@@ -545,12 +616,23 @@ function gateway_api.add(match, condition) end
 ---@return table?
 function gateway_api.joined(match, other) end
 
----Each of the given matches with an alternative of the step in addition; a path of the step replaces the match's own.
+---The path of a match; without one it is everything.
+---@param match table
+---@return {type: string, value: string}
+function gateway_api.path_of(match) end
+
+---A copy of a match with another path; a path that is the same stays as it was written.
+---@param match table
+---@param path {type: string, value: string}
+---@return table
+function gateway_api.with_path(match, path) end
+
+---A match of the stable Service's rule with an alternative of the step in addition; nil if no request fits both.
 ---@param step moonshift.Step
----@param sources table[]
+---@param source table
 ---@param alternative moonshift.Alternative
----@return table[]
-function gateway_api.combined(step, sources, alternative) end
+---@return table?
+function gateway_api.combined(step, source, alternative) end
 
 ---HTTPRoute, GRPCRoute and kinds with the same rules: copies of whole rules, with guards, within the limits of a route.
 ---For scripts with the line `--@use gateway_rules`.
@@ -560,6 +642,12 @@ gateway_rules = {}
 ---@param rule {filters?: table[]}
 ---@return boolean
 function gateway_rules.replaces_prefix(rule) end
+
+---Lets the filters of a rule replace as much of a path as before, now that the rule matches only a part of its path.
+---@param rule {filters?: table[]} changed in place
+---@param base table the match as it was
+---@param match table
+function gateway_rules.keep_paths(rule, base, match) end
 
 ---Which of two matches of an HTTPRoute wins.
 ---@return moonshift.Precedence
@@ -652,18 +740,18 @@ istio = {}
 ---@return string?
 function istio.suffix_of(host, service, namespace) end
 
----An alternative of the step in Istio's fields. Header names are written in lower case; claims (@…) and :pseudo headers
+---An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…) and :pseudo headers
 ---keep their case. There is one condition for a header and for a parameter, so a second one is an error.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative) end
 
----A rule's own match entries, each with the step's conditions in addition; an entry that could never match is left out.
----A path of the step replaces the rule's own.
+---A rule's own match entries, each with the step's conditions in addition; an entry that no request could match is left out.
+---@param step moonshift.Step
 ---@param source table[]?
 ---@param wanted table the result of `match_of`
----@return table[]
-function istio.combined(source, wanted) end
+---@return {match: table, own: table, part: table}[] entries, each with its path before and now
+function istio.combined(step, source, wanted) end
 
 ---The subsets of the stable Service in the routes that have pods of the release, by name.
 ---@param step moonshift.Step

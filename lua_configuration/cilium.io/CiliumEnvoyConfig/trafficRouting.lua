@@ -1,6 +1,6 @@
 --@name Cilium CiliumEnvoyConfig
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, tables, backends, weights, conditions, routes
+--@use steps, tables, backends, weights, conditions, routes, paths
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
 -- the new revision alone, right before them: the first that fits wins. An HTTPRoute is simpler, where there is one.
@@ -137,10 +137,26 @@ local ways = {
         route.match = route.match or {prefix = "/"}
         return route.match
     end,
-    set_path = function(match, path)
-        for _, key in ipairs(PATH_KEYS) do
-            match[key] = nil
+    path_of = function(match)
+        local any_case = match[key_of(match, "case_sensitive", "caseSensitive")] == false or nil
+        local regex = match[key_of(match, "safe_regex", "safeRegex")]
+        local parts = match[key_of(match, "path_separated_prefix", "pathSeparatedPrefix")]
+        local kind = match.path and "Exact" or regex and "RegularExpression" or parts and "PathPrefix" or "Text"
+        return {type = kind, value = match.path or (regex and regex.regex) or parts or match.prefix or "/", any_case = any_case}
+    end,
+    set_path = function(match, path, route, own)
+        local action = route.route or {}
+        local key = key_of(action, "prefix_rewrite", "prefixRewrite")
+        if action[key] then
+            -- Envoy joins what it replaces and the rest of a path as they are.
+            local prefix = own.type == "PathPrefix" and {type = "Text", value = own.value:gsub("/$", "")} or own
+            local part = path.type == "PathPrefix" and {type = "Text", value = path.value:gsub("/$", "")} or path
+            action[key] = paths.replacement(action[key], prefix, part)
         end
+        for _, name in ipairs(PATH_KEYS) do
+            match[name] = nil
+        end
+        match[key_of(match, "case_sensitive", "caseSensitive")] = nil
         if path.type == "RegularExpression" then
             match.safe_regex = {regex = path.value}
         else
@@ -170,11 +186,13 @@ local ways = {
 
 local function is_ours(route) return weights.has_stable(services, entries_of(route.route)) end
 
+local function serves(route) return weights.has_share(step, services, entries_of(route.route)) end
+
 steps.carry_out(step, {
     match = function()
         local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
         each_host(function(host)
-            host.routes = routes.with_copies(step, host.routes, is_ours, function(route)
+            host.routes = routes.with_copies(step, host.routes, serves, function(route)
                 return routes.copies(step, route, wanted, ways)
             end)
         end)

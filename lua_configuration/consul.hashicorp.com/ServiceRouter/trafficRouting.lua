@@ -1,7 +1,7 @@
 --@name Consul ServiceRouter
 --@siblings consul.hashicorp.com/ServiceSplitter
 --@can header,header-regex,cookie,query,path,method,header-modifier
---@use steps, conditions, routes, consul
+--@use steps, conditions, routes, consul, paths
 --
 -- Puts copies of the routes to the stable Service, bound to the step's matches and to the new revision alone, right before
 -- them; the route that Consul adds by itself, for all that is left, gets one too. Conditions hold together, so each
@@ -12,7 +12,7 @@
 -- obj.params.subset: the subset of the new revision where both share one Service ("canary").
 
 local FIELDS = {header = "header", query = "queryParam"}
-local PATH_KEYS = {Exact = "pathExact", PathPrefix = "pathPrefix", RegularExpression = "pathRegex"}
+local PATH_KEYS = {Exact = "pathExact", Text = "pathPrefix", RegularExpression = "pathRegex"}
 local FORM = {
     exact = function(known) return not known.invert and known.exact end,
     write = function(condition)
@@ -33,13 +33,16 @@ local ways = {
         route.match.http = route.match.http or {}
         return route.match.http
     end,
-    set_path = function(http, path, route)
-        local key = PATH_KEYS[path.type]
-        if key == "pathRegex" and (route.destination or {}).prefixRewrite then
-            error("a route that rewrites its prefix cannot match a path by type " .. path.type)
+    path_of = function(http)
+        return paths.of(http, PATH_KEYS, "Text", http.caseInsensitive)
+    end,
+    set_path = function(http, path, route, own)
+        local destination = route.destination or {}
+        if destination.prefixRewrite then
+            destination.prefixRewrite = paths.replacement(destination.prefixRewrite, own, path)
         end
-        http.pathExact, http.pathPrefix, http.pathRegex = nil, nil, nil
-        http[key] = path.value
+        http.pathExact, http.pathPrefix, http.pathRegex, http.caseInsensitive = nil, nil, nil, nil
+        http[PATH_KEYS[path.type]] = path.value
     end,
     add = function(http, condition)
         if condition.what == "method" then
@@ -61,7 +64,7 @@ local ways = {
 
 steps.carry_out(step, {
     match = function()
-        local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
+        local wanted = paths.by_letters(conditions.wanted(step, "header,header-regex,cookie,query,path,method"))
         local function is_ours(route) return services.is_stable(route.destination or {}) end
         local function copies_of(route) return routes.copies(step, route, wanted, ways) end
         local list = routes.with_copies(step, step.spec.routes, is_ours, copies_of)

@@ -29,13 +29,10 @@ local precedence = {
     size = function(match)
         return #(match.headers or {})
     end,
-    -- No step has a path here.
-    with_path = function(match)
-        return match
-    end,
-    -- The match of a rule with a copy's headers on top; nil where the two never hold together.
+    -- The match of a rule with a copy's headers on top; nil where the two never hold together. No step has a path here.
     joined = function(known, made)
-        return gateway_api.joined(tables.copy(known.match), {headers = made.match.headers})
+        return tables.same(known.place, made.place)
+            and gateway_api.joined(tables.copy(known.match), {headers = made.match.headers}) or nil
     end,
 }
 

@@ -1,6 +1,6 @@
 --@name Gloo RouteTable
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, tables, weights, conditions, routes, gloo
+--@use steps, tables, weights, conditions, routes, gloo, paths
 --
 -- Divides the stable Service's own share of every route that leads to it, or puts copies of those routes, bound to the step's
 -- matches and to the new revision alone, right before them: the first that fits wins. Upstream groups have a script of
@@ -10,7 +10,7 @@
 -- obj.params.both: a step's matches and its traffic at once.
 
 local FIELDS = {header = "headers", query = "queryParameters"}
-local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
+local PATH_KEYS = {Exact = "exact", Text = "prefix", RegularExpression = "regex"}
 local FORM = {
     exact = function(known) return not known.regex and not known.invertMatch and known.value end,
     write = function(condition)
@@ -40,42 +40,24 @@ local function add(matcher, condition)
     return conditions.add(matcher[field], condition, FORM)
 end
 
-local function set_path(matcher, path, route)
-    local key = PATH_KEYS[path.type]
-    if key == "regex" and route.options and route.options.prefixRewrite then
-        error("a route that rewrites its prefix cannot match a path by type " .. path.type)
+-- A matcher with the path that it has in common with an alternative's, and that path before and now; nil if there is none.
+local function narrowed(source, alternative)
+    local own = paths.of(source, PATH_KEYS, "Text", source.caseSensitive == false)
+    local part, matcher = paths.served(step, own, alternative.path), tables.copy(source)
+    if part and not tables.same(own, part) then
+        matcher.prefix, matcher.exact, matcher.regex, matcher.caseSensitive = nil, nil, nil, nil
+        matcher[PATH_KEYS[part.type]] = part.value
     end
-    matcher.prefix, matcher.exact, matcher.regex = nil, nil, nil
-    matcher[key] = path.value
+    for _, condition in ipairs(part and alternative.conditions or {}) do
+        part = part and add(matcher, condition) and part
+    end
+    return part and matcher, own, part
 end
 
--- Alternatives are matchers of one route, each of the source's with each of the step's.
-local function matchers_of(route, wanted)
-    local result, sources = {}, route.matchers
-    for _, alternative in ipairs(wanted) do
-        for _, source in ipairs(sources and #sources > 0 and sources or {{prefix = "/"}}) do
-            local matcher, possible = tables.copy(source), true
-            if alternative.path then
-                set_path(matcher, alternative.path, route)
-            end
-            for _, condition in ipairs(alternative.conditions) do
-                possible = possible and add(matcher, condition)
-            end
-            if possible and routes.first_time(step, matcher) then
-                table.insert(result, matcher)
-            end
-        end
-    end
-    return result
-end
-
-local function copies_of(route, wanted)
-    local matchers = matchers_of(route, wanted)
-    if #matchers == 0 then
-        return {}
-    end
+-- A copy of a route that leads only to the new version, without matchers.
+local function copy_of(route)
     local result, entries = tables.copy(route), weights.canary_entries(services, entries_of(route), 100)
-    result.matchers = matchers
+    result.matchers = {}
     result.name = route.name and route.name .. "-canary"
     if #entries == 1 and entries[1].options == nil then
         result.routeAction = {single = entries[1].destination}
@@ -85,13 +67,40 @@ local function copies_of(route, wanted)
     if step.modifier ~= nil then
         gloo.change_headers(result, step.modifier)
     end
-    return {result}
+    return result
+end
+
+-- Alternatives are matchers of one copy, each of the source's with each of the step's; there is a copy for each text that
+-- a prefix is rewritten to.
+local function copies_of(route, wanted)
+    local result, by_text, sources = {}, {}, route.matchers
+    local rewritten = route.options and route.options.prefixRewrite
+    for _, alternative in ipairs(wanted) do
+        for _, source in ipairs(sources and #sources > 0 and sources or {{prefix = "/"}}) do
+            local matcher, own, part = narrowed(source, alternative)
+            if matcher and routes.first_time(step, matcher) then
+                local text = rewritten and paths.replacement(rewritten, own, part)
+                local twin = by_text[text or ""]
+                if twin == nil then
+                    twin = copy_of(route)
+                    by_text[text or ""] = twin
+                    twin.name = twin.name and #result > 0 and twin.name .. "-" .. #result or twin.name
+                    table.insert(result, twin)
+                    if text then
+                        twin.options.prefixRewrite = text
+                    end
+                end
+                table.insert(twin.matchers, matcher)
+            end
+        end
+    end
+    return result
 end
 
 steps.carry_out(step, {
     match = function()
-        local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
-        local function is_ours(route) return weights.has_stable(services, entries_of(route)) end
+        local wanted = paths.by_letters(conditions.wanted(step, "header,header-regex,cookie,query,path,method"))
+        local function is_ours(route) return weights.has_share(step, services, entries_of(route)) end
         holder.routes = routes.with_copies(step, holder.routes, is_ours, function(route) return copies_of(route, wanted) end)
     end,
     divide = function()

@@ -68,9 +68,11 @@ local services = backends.of(step, {
     headers = change_headers, without_weight = 0, most = 100,
 })
 
--- The entry of what a route or a match does: itself where it has one action, or the first of its splits that fits.
+-- The entry of what a route or a match does: itself where it has one action, or the first of its splits that fits. Where the
+-- splits leave nothing to the stable Service, there is none.
 local function stable_entry(holder)
-    for _, entry in ipairs(holder.splits or {holder}) do
+    local entries = holder.splits or {{weight = 100, action = holder.action}}
+    for _, entry in ipairs(weights.has_share(step, services, entries) and entries or {}) do
         if services.is_stable(entry) then
             return entry
         end

@@ -38,26 +38,27 @@ local function in_kumas_words(wanted)
     end
 end
 
--- Which of a list's rules wins, and how one is copied: one rule for all alternatives.
+-- Which of a list's rules wins, and how one is copied: one rule for all alternatives, unless it replaces its prefix. A match
+-- may be there once, so a copy with the match of its source takes its place.
 local function kind_of(target)
     local kind = gateway_rules.by_specificity()
-    kind.matches_of = gateway_api.matches_of
+    kind.matches_of, kind.unique = gateway_api.matches_of, true
     function kind.is_ours(rule)
-        return weights.has_stable(services, kuma.refs_of(rule, target))
+        return weights.has_share(step, services, kuma.refs_of(rule, target))
     end
     function kind.replaces_prefix(rule)
         return gateway_rules.replaces_prefix(rule.default or {})
     end
-    function kind.combined(rule, source, alternative)
-        local matches = gateway_api.combined(step, {source}, alternative)
-        if tables.contains(rule.matches or {}, matches[1]) then
-            error("a rule has the matches of this step already, and there cannot be two of them")
-        end
-        return matches
+    function kind.combined(_, source, alternative)
+        return gateway_api.combined(step, source, alternative)
     end
-    function kind.copies(rule, matches)
+    function kind.with_matches(rule, matches)
         local result = tables.copy(rule)
         result.matches = matches
+        return result
+    end
+    local function copy_of(rule, matches)
+        local result = kind.with_matches(rule, matches)
         if kind.is_ours(rule) then
             result.default = result.default or {}
             result.default.backendRefs = weights.canary_entries(services, kuma.refs_of(rule, target))
@@ -65,7 +66,21 @@ local function kind_of(target)
                 gateway_api.change_headers(result.default, step.modifier)
             end
         end
-        return {result}
+        return result
+    end
+    -- Where the prefix is replaced, matches of one rule have one replacement.
+    function kind.copies(rule, matches, bases)
+        local result = {}
+        for number, match in ipairs(matches) do
+            local twin, last = copy_of(rule, {match}), result[#result]
+            gateway_rules.keep_paths(twin.default or {}, bases[number], match)
+            if last and tables.same(last.default, twin.default) then
+                table.insert(last.matches, match)
+            else
+                table.insert(result, twin)
+            end
+        end
+        return result
     end
     return kind
 end
@@ -76,7 +91,6 @@ steps.carry_out(step, {
         in_kumas_words(wanted)
         for _, to in ipairs(step.spec.to or {}) do
             -- Rules of different lists have nothing to do with each other.
-            step.seen = {}
             to.rules = to.rules and precedence.with_copies(step, kind_of(to.targetRef), to.rules, wanted)
         end
     end,

@@ -1,6 +1,6 @@
 --@name Kuma TrafficRoute
 --@can weight,subpercent,header,header-regex,cookie,path,method,header-modifier
---@use steps, tables, backends, weights, conditions, subsets
+--@use steps, tables, backends, weights, conditions, subsets, paths
 --
 -- Divides the share of the stable Service's tag in the configuration and in its HTTP rules, or puts rules for the new revision
 -- alone before them: the first that fits wins. Cluster-scoped, so only with the controller's flag for such kinds;
@@ -13,7 +13,7 @@
 -- obj.params.both: a step's matches and its traffic at once.
 
 local TAG = "kuma.io/service"
-local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
+local PATH_KEYS = {Exact = "exact", Text = "prefix", RegularExpression = "regex"}
 
 local step = steps.of(obj)
 local conf = step.spec.conf
@@ -124,11 +124,16 @@ local function add_header(match, condition)
     return true
 end
 
--- The rule's own match with one alternative of the step's on top; nil where the two can never hold together.
+-- The rule's own match with one alternative of the step's on top, and its path before and now; nil where the two can never
+-- hold together.
 local function narrowed(match, alternative)
     local result = tables.copy(match or {})
-    if alternative.path then
-        result.path = {[PATH_KEYS[alternative.path.type]] = alternative.path.value}
+    local own = paths.of(result.path or {}, PATH_KEYS, "Text")
+    local part = paths.served(step, own, alternative.path)
+    if part == nil then
+        return nil
+    elseif not tables.same(own, part) then
+        result.path = {[PATH_KEYS[part.type]] = part.value}
     end
     for _, condition in ipairs(alternative.conditions) do
         if condition.what ~= "method" then
@@ -141,16 +146,19 @@ local function narrowed(match, alternative)
             result.method = {exact = condition.value}
         end
     end
-    return result
+    return result, own, part
 end
 
 local function add_copies(rules, holder, wanted)
     local entries = weights.canary_entries(services, entries_of(holder), 100)
-    step.found = step.found or #entries > 0
-    for _, alternative in ipairs(#entries > 0 and wanted or {}) do
-        local match = narrowed(holder.match, alternative)
+    for _, alternative in ipairs(weights.has_share(step, services, entries_of(holder)) and wanted or {}) do
+        local match, own, part = narrowed(holder.match, alternative)
         if match then
             local rule = {match = match, modify = tables.copy(holder.modify)}
+            local change = rule.modify and rule.modify.path
+            if change and change.rewritePrefix then
+                change.rewritePrefix = paths.replacement(change.rewritePrefix, own, part)
+            end
             put_entries(rule, tables.copy(entries))
             if step.modifier ~= nil then
                 change_headers(rule)
@@ -163,7 +171,7 @@ end
 
 steps.carry_out(step, {
     match = function()
-        local wanted, rules = conditions.wanted(step, "header,header-regex,cookie,path,method"), {}
+        local wanted, rules = paths.by_letters(conditions.wanted(step, "header,header-regex,cookie,path,method")), {}
         for _, rule in ipairs(conf.http or {}) do
             add_copies(rules, rule, wanted)
             table.insert(rules, rule)

@@ -2,7 +2,7 @@
 --@after networking.istio.io/DestinationRule
 --@siblings networking.istio.io/DestinationRule
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, tables, backends, weights, conditions, istio
+--@use steps, tables, backends, weights, conditions, paths, istio
 --
 -- Splits every route that points at the stable Service, or puts copies of those rules, bound to the step's matches and to
 -- the new revision alone, right before them. What does not point at the stable Service is not touched.
@@ -128,14 +128,36 @@ end
 
 ---------------------------------------------------------------------------------------------------- matches
 
+-- Several destinations without weights share evenly.
+local serving = {is_stable = services.is_stable, without_weight = backends.even_or_nothing}
+
 -- A copy of the rule that only the new revision serves; timeouts, retries, rewrites and the like stay.
-local function canary_rule(rule, match, position, count)
+local function canary_rule(rule, uri, name)
     local result = tables.copy(rule)
-    result.match = match
-    result.name = rule.name and rule.name .. "-canary" .. (count > 1 and "-" .. position or "")
+    result.match = {}
+    result.name = rule.name and rule.name .. name
     result.route = weights.canary_entries(services, rule.route)
+    if uri then
+        result.rewrite.uri = uri
+    end
     if step.modifier ~= nil then
         change_headers(result, step.modifier)
+    end
+    return result
+end
+
+-- Copies of a rule for the entries of one alternative: one copy, or more if a rewritten prefix differs between the entries.
+local function canary_rules(rule, entries, name)
+    local result, by_uri = {}, {}
+    local rewritten = rule.rewrite and rule.rewrite.uri
+    for _, entry in ipairs(entries) do
+        local uri = rewritten and paths.replacement(rewritten, entry.own, entry.part)
+        local key = uri or ""
+        if by_uri[key] == nil then
+            by_uri[key] = canary_rule(rule, uri, name .. (#result > 0 and "-part-" .. #result or ""))
+            table.insert(result, by_uri[key])
+        end
+        table.insert(by_uri[key].match, entry.match)
     end
     return result
 end
@@ -152,17 +174,20 @@ end
 -- Puts the copies before their source. Of several matches the last comes first: so the format's published test case has it.
 local function insert_matches()
     local wanted, rules, inserted = {}, {}, false
-    for position, alternative in ipairs(conditions.wanted(step, "header,header-regex,cookie,query,path,method")) do
+    local asked = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
+    for position, alternative in ipairs(paths.by_letters(asked)) do
         wanted[position] = istio.match_of(alternative)
     end
     for _, rule in ipairs(spec.http or {}) do
-        for position = weights.has_stable(services, rule.route) and #wanted or 0, 1, -1 do
-            local match = istio.combined(rule.match, wanted[position])
-            -- An equal match further up has taken those requests already.
-            if #match > 0 and not is_there(rules, match) then
-                table.insert(rules, canary_rule(rule, match, position, #wanted))
+        for position = weights.has_share(step, serving, rule.route) and #wanted or 0, 1, -1 do
+            local entries = istio.combined(step, rule.match, wanted[position])
+            for _, twin in ipairs(canary_rules(rule, entries, "-canary" .. (#wanted > 1 and "-" .. position or ""))) do
+                -- An equal match further up has taken those requests already.
+                if not is_there(rules, twin.match) then
+                    table.insert(rules, twin)
+                end
             end
-            inserted = inserted or #match > 0
+            inserted = inserted or #entries > 0
         end
         table.insert(rules, rule)
     end
@@ -171,6 +196,11 @@ local function insert_matches()
             error("tls and tcp routes cannot match headers, paths or query parameters; use traffic instead")
         end
         error("no route of this VirtualService points at Service " .. stable)
+    elseif not inserted and step.unserved then
+        error("no rule of this VirtualService that points at Service " .. stable .. " serves the path " .. step.unserved
+            .. " of this step")
+    elseif not inserted and step.without_share then
+        error("every route of this VirtualService that points at Service " .. stable .. " has weight 0")
     elseif not inserted then
         error("the matches of this step contradict the conditions of every rule that points at Service " .. stable)
     end

@@ -1,7 +1,7 @@
 --@name Contour HTTPProxy
 --@can weight,subpercent,header,header-regex,cookie,query,path,header-modifier
 --@announce
---@use steps, tables, backends, weights, conditions, routes, precedence, contour
+--@use steps, tables, backends, weights, conditions, precedence, contour, paths
 --
 -- Divides the stable Service's own share of every route, the TCP proxy's included, or puts copies of those routes, bound to
 -- the step's matches and to the new revision alone, before them. Conditions of a route hold together, so each alternative
@@ -48,7 +48,7 @@ end
 local kind = contour.precedence()
 
 function kind.is_ours(route)
-    return weights.has_stable(services, route.services)
+    return weights.has_share(step, services, (without_mirrors(route.services)))
 end
 
 function kind.matches_of(route)
@@ -59,31 +59,48 @@ function kind.replaces_prefix(route)
     return (route.pathRewritePolicy or {}).replacePrefix ~= nil
 end
 
--- The conditions of a route with those of an alternative; none where they contradict, or were given to a route further up.
-function kind.combined(route, source, alternative)
-    local list, possible, path = tables.copy(source), true, alternative.path
-    if path and path.type ~= "PathPrefix" and kind.replaces_prefix(route) then
-        error("a route that replaces its prefix cannot match a path by type " .. path.type)
-    elseif path and path.value:sub(1, 1) ~= "/" then
+-- The conditions of a route with those of an alternative; nil where no request fits both.
+function kind.combined(_, source, alternative)
+    local path = alternative.path
+    if path and path.value:sub(1, 1) ~= "/" then
         -- Contour takes such an HTTPProxy out of service, with all of its routes.
         error("a path of an HTTPProxy begins with /, an expression as well: " .. path.value)
     end
-    list = path and contour.with_path(list, path) or list
-    for _, condition in ipairs(alternative.conditions) do
-        possible = possible and contour.add(list, condition)
+    path = paths.served(step, kind.path_of(source), path)
+    local list = path and contour.with_path(source, path)
+    for _, condition in ipairs(list and alternative.conditions or {}) do
+        list = list and contour.add(list, condition) and list
     end
-    if possible and tables.same(list, source) then
-        error("a route has the conditions of this step already, and there cannot be two of them")
+    return list or nil
+end
+
+-- Lets a copy replace as much of a path as its route, now that it matches only a part of the route's path.
+local function keep_paths(twin, base, list)
+    local own, part = kind.path_of(base), kind.path_of(list)
+    if tables.same(own, part) then
+        return
+    elseif part.type ~= "Text" then
+        error("a route that replaces its prefix cannot match a path by type " .. part.type)
+    elseif part.value:find("^/", #own.value:gsub("/+$", "") + 1) then
+        -- Contour sees to it that a replaced prefix and the rest of the path have one slash between them.
+        own.type = "PathPrefix"
     end
-    return possible and routes.first_time(step, list) and {list} or {}
+    for _, change in ipairs(twin.pathRewritePolicy.replacePrefix) do
+        change.replacement = paths.replacement(change.replacement, own, part)
+        -- The route may be included below another prefix, with which the change's begins.
+        change.prefix = change.prefix and paths.replacement(change.prefix, own, part)
+    end
 end
 
 -- Copies of a route: for the new revision, or guards that lead where the route leads.
-function kind.copies(route, lists)
+function kind.copies(route, lists, bases)
     local result = {}
     for number, list in ipairs(lists) do
         local twin = tables.copy(route)
         twin.conditions, result[number] = list, twin
+        if kind.replaces_prefix(route) then
+            keep_paths(twin, bases[number], list)
+        end
         if kind.is_ours(route) then
             local parts, mirrors = without_mirrors(twin.services)
             twin.services = weights.canary_entries(services, parts)
@@ -100,7 +117,7 @@ end
 
 steps.carry_out(step, {
     match = function()
-        local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path")
+        local wanted = paths.by_letters(conditions.wanted(step, "header,header-regex,cookie,query,path"))
         spec.routes = spec.routes and precedence.with_copies(step, kind, spec.routes, wanted)
         if not step.found and spec.tcpproxy and kind.is_ours(spec.tcpproxy) then
             error("the TCP proxy of an HTTPProxy cannot match anything: use traffic instead")

@@ -1,6 +1,6 @@
 --@name Skipper RouteGroup
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, tables, backends, weights, conditions, routes, named_backends, precedence, skipper
+--@use steps, tables, backends, weights, conditions, named_backends, precedence, skipper
 --
 -- Divides what goes to backends of the stable Service, in routes and in the default backends, or puts copies of routes,
 -- bound to the step's matches and to the new revision alone, before those that go to stable. Predicates hold together, so
@@ -52,7 +52,7 @@ end
 local kind = skipper.precedence()
 
 function kind.is_ours(route)
-    return weights.has_stable(services, backends_of(route))
+    return weights.has_share(step, services, backends_of(route))
 end
 
 function kind.matches_of(route)
@@ -64,15 +64,11 @@ function kind.replaces_prefix()
 end
 
 function kind.combined(_, source, alternative)
-    local match, possible = tables.copy(source), true
-    match = alternative.path and kind.with_path(match, alternative.path) or match
-    for _, condition in ipairs(alternative.conditions) do
-        possible = possible and skipper.add(match, condition)
+    local match = skipper.narrowed(step, source, alternative.path)
+    for _, condition in ipairs(match and alternative.conditions or {}) do
+        match = match and skipper.add(match, condition) and match
     end
-    if possible and tables.same(match, source) then
-        error("a route has the conditions of this step already, and there cannot be two of them")
-    end
-    return possible and routes.first_time(step, match) and {match} or {}
+    return match or nil
 end
 
 -- Copies of a route: for the new version, or guards that lead where the route leads.

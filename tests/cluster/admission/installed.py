@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from controller.api.jsontree import JsonObject
+from controller.api.meta import ObjectMeta
 from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE, WEBHOOK_SECRET
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
@@ -69,6 +70,9 @@ class LiveReads:
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
         return await self.rollouts(namespace)
+
+    async def kept_owners(self, rollout: ObjectMeta, workload_uid: str) -> str:
+        return ""
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         path = f"/apis/apps/v1/namespaces/{namespace}/replicasets"

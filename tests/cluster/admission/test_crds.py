@@ -287,7 +287,7 @@ async def test_an_approval_through_v1alpha1_changes_nothing_else(own_plane: Plan
             "currentStepState": "StepPaused",
             "lastUpdateTime": None,
         },
-        "moonshift": {"step": 1, "state": "StepPaused", "later": {"field": True}},
+        "moonshift": {"step": 1, "state": "StepPaused", "stableRevision": "abc"},
     }
     before = await client.patch(f"{BETA}/{name}/status", {"status": status})
     body = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
@@ -296,7 +296,7 @@ async def test_an_approval_through_v1alpha1_changes_nothing_else(own_plane: Plan
     assert after["spec"] == before["spec"]
     assert after["status"]["canaryStatus"]["currentStepState"] == "StepReady"
     assert after["status"]["currentStepState"] == "StepPaused"
-    assert after["status"]["moonshift"]["later"] == {"field": True}
+    assert after["status"]["moonshift"]["stableRevision"] == "abc"
     approvals = after["status"]["moonshift"]["approvals"]
     assert [(entry["step"], entry["by"]) for entry in approvals] == [(1, "admin")]
 

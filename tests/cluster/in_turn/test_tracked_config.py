@@ -106,6 +106,7 @@ async def says(story: Story, kind: Kind, text: str) -> None:
     }
     if kind == SECRETS:
         body |= {"kind": "Secret", "stringData": {"index": text}}
+        body["metadata"]["annotations"] = {TRACK_CONFIG: "true"}
     else:
         body |= {"kind": "ConfigMap", "data": {"index": text}}
     await story.plane.apply(yaml.safe_dump(body), server_side=True)

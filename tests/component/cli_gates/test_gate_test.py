@@ -357,9 +357,10 @@ SECRETS = "/api/v1/namespaces/default/secrets"
 GUARDED = {"query": "up", "address": "http://prometheus.nowhere:9090", "auth": {"name": "metrics"}}
 
 
-def secret(token: str) -> dict[str, Any]:
+def secret(token: str, send_to: str = "prometheus.nowhere") -> dict[str, Any]:
     data = {"token": base64.b64encode(token.encode()).decode()}
-    return {"metadata": {"name": "metrics"}, "data": data}
+    annotations = {"moonshift.dev/send-to": send_to} if send_to else {}
+    return {"metadata": {"name": "metrics", "annotations": annotations}, "data": data}
 
 
 async def test_the_secret_of_a_metric_is_read_where_a_cluster_is_at_hand(tmp_path: Path) -> None:
@@ -377,6 +378,29 @@ async def test_the_secret_of_a_metric_is_read_where_a_cluster_is_at_hand(tmp_pat
         given = ("--prometheus", asked.address, "--bearer-token-file", str(token))
         await api.run("gate", "test", *live, *given)
         assert {sent["Authorization"] for *_, sent in asked.asked} == {"Bearer mine"}
+
+
+async def test_a_secret_that_is_not_meant_for_gates_is_not_sent(tmp_path: Path) -> None:
+    file = written(tmp_path, gate(metric(prometheus=GUARDED)))
+    live = ("-f", file, "--from-rollout", "web")
+    async with cluster(tmp_path, live_rollout()) as api, source(always(0.0)) as asked:
+        api.collections[SECRETS] = [secret("theirs", send_to="")]
+        result = await api.run("gate", "test", *live, "--prometheus", asked.address)
+    assert result.exit_code == 1
+    assert "Secret default/metrics has no annotation moonshift.dev/send-to" in result.output
+    assert asked.asked == []
+
+
+async def test_the_author_of_a_rollout_does_not_choose_where_a_secret_is_sent(
+    tmp_path: Path,
+) -> None:
+    async with cluster(tmp_path, live_rollout()) as api, source(always(0.0)) as asked:
+        file = written(tmp_path, gate(metric(prometheus={**GUARDED, "address": asked.address})))
+        api.collections[SECRETS] = [secret("theirs")]
+        result = await api.run("gate", "test", "-f", file, "--from-rollout", "web")
+    assert result.exit_code == 1
+    assert "Secret default/metrics names other hosts than 127.0.0.1" in result.output
+    assert asked.asked == []
 
 
 async def test_a_user_without_the_right_to_the_secret_learns_which_right_to_grant(

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from controller.domain.gates.sending import GateSecret
 from controller.measure.egress import AllowList, parse_allowed
 from controller.measure.fetching import Failed, Fetching
 
@@ -54,16 +55,17 @@ async def served(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncIt
 
 
 class Secrets:
-    """The Secrets of the test."""
+    """The Secrets of the test; each may be sent to these hosts."""
 
-    def __init__(self, **values: Mapping[str, str]) -> None:
+    def __init__(self, *hosts: str, **values: Mapping[str, str]) -> None:
+        self.send_to = ", ".join(hosts or ("127.0.0.1", "localhost", "*.test"))
         self.values = values
 
-    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values."""
+    async def read(self, namespace: str, name: str) -> GateSecret:
+        """The Secret."""
         if name not in self.values:
             raise Failed(f"Secret {namespace}/{name} does not exist")
-        return self.values[name]
+        return GateSecret(namespace, name, self.values[name], self.send_to)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ from yarl import URL
 from controller.errors import BadConfiguration
 from controller.measure.egress import (
     AllowList,
+    Anywhere,
     api_server_addresses,
     forbidden_place,
     parse_allowed,
@@ -89,7 +90,24 @@ def test_an_entry_that_is_no_address_stops_the_start(text: str) -> None:
         ("224.0.0.1", "a multicast or reserved address"),
         ("10.96.0.1", "the API server"),
         ("64:ff9b::a9fe:a9fe", "a metadata service"),
-        ("2002:a9fe:a9fe::1", "a metadata service"),
+        ("2002:a9fe:a9fe::1", "an address of a tunnel"),
+        ("2002:5db8:d822::1", "an address of a tunnel"),
+        ("2001:0:a9fe:a9fe::1", "an address of a tunnel"),
+        ("64:ff9b:1::a9fe:a9fe", "an address of a tunnel"),
+        ("::a9fe:a9fe", "an address of a tunnel"),
+        ("64:ff9b::a00:7", "a private address behind a translator"),
+        ("64:ff9b::7f00:1", "this machine itself"),
+        ("fec0::1", "a site-local address"),
+        ("192.0.0.1", "an address for a special purpose"),
+        ("198.18.0.1", "an address for a special purpose"),
+        ("0.1.2.3", "an address for a special purpose"),
+        ("255.255.255.255", "a multicast or reserved address"),
+        ("168.63.129.16", "a metadata service"),
+        ("fd20:ce::254", "a metadata service"),
+        ("100.64.0.7", ""),
+        ("fd12::7", ""),
+        ("::ffff:10.0.0.7", ""),
+        ("2606:4700::1111", ""),
         ("64:ff9b::5db8:d822", ""),
         ("10.0.0.7", ""),
         ("93.184.216.34", ""),
@@ -105,3 +123,23 @@ def test_the_api_server_is_known_by_its_service_too() -> None:
         "https://api.example:6443", {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
     )
     assert found == {"api.example", "10.96.0.1"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Host", "content-length", "Transfer-Encoding", "Connection", "Proxy-Authorization", "TE"),
+        *("X-Forwarded-Host", "Expect", "Upgrade", "Trailer", "Content-Type", " host"),
+        ":authority",
+    ],
+)
+def test_no_gate_says_where_a_message_goes_or_ends(name: str) -> None:
+    assert ALLOWED.refuses_header(name)
+    assert not Anywhere().refuses_header(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["Authorization", "X-Scope-OrgID", "Accept", "Cookie", "THANOS-TENANT"]
+)
+def test_a_gate_may_say_who_asks(name: str) -> None:
+    assert not ALLOWED.refuses_header(name)

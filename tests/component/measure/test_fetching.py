@@ -11,6 +11,7 @@ from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
 from controller.measure import prometheus
 from controller.measure import web as pages_of
 from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, MAX_OF_NAMESPACE, Failed, Request
+from controller.measure.tokens import LONGEST
 from tests.component.luaworker.certificates import authority, write_pair
 from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
 
@@ -262,11 +263,11 @@ async def test_a_value_of_a_secret_is_in_the_sent_request() -> None:
         served(vector("1"), json_page('{"a":1}')) as pages,
         fetching(pages.address, secrets=CREDS) as client,
     ):
-        await prometheus.ask(client, "shop", query, f'up{{a="{PLACE}"}}', pages.address)
+        await prometheus.ask(client, "shop", query, "up", pages.address)
         page = WebQuery(url=f"{pages.address}/of/{PLACE}", value_path="a")
         await pages_of.ask(client, "shop", page)
-        (_, _, form, headers), (_, path, _, _) = pages.asked
-    assert (form["query"], headers["X-Scope-OrgID"]) == ('up{a="e u/1"}', "e u/1")
+        (_, _, _, headers), (_, path, _, _) = pages.asked
+    assert headers["X-Scope-OrgID"] == "e u/1"
     assert path == "/of/e u/1"
 
 
@@ -283,17 +284,87 @@ async def test_a_value_that_a_secret_has_not_is_reported() -> None:
             await client.fetch(Request("shop", f"http://a.test/{PLACE}"))
 
 
-async def test_words_of_a_prometheus_about_a_secret_are_not_shown() -> None:
-    repeated = json_page(
-        '{"status":"error","errorType":"bad_data","error":"parse error: e u/1"}', 400
-    )
+async def test_a_secret_that_no_gate_may_use_says_nothing_about_its_keys() -> None:
+    async with fetching("http://a.test", secrets=Secrets(" ", creds={})) as client:
+        with pytest.raises(Failed, match="so no gate may use it"):
+            await client.fetch(Request("shop", f"http://a.test/{PLACE}"))
+
+
+MARKER = "Marker-of-a-Secret-4711"
+ECHOED = "TWFya2VyLW9mLWEtU2VjcmV0LTQ3MTE="
+MEANT = {
+    "token": {"token": MARKER},
+    "password": {"username": "me", "password": MARKER},
+    "argument": {"tenant": MARKER},
+}
+
+
+def marked(kind: str) -> PrometheusQuery:
+    """A query with the marker in a header that this kind of Secret makes."""
+    if kind == "argument":
+        return PrometheusQuery(headers=(Header("X-Scope-OrgID", PLACE),))
+    return PrometheusQuery(auth=SecretRef("creds"))
+
+
+async def repeating(request: web.Request) -> web.StreamResponse:
+    """Repeats every header of the request in the form in which a Prometheus refuses a query."""
+    words = " ".join(request.headers.values())
+    refusal = {"status": "error", "errorType": "bad_data", "error": words}
+    return web.json_response(refusal, status=400)
+
+
+async def repeating_a_part(request: web.Request) -> web.StreamResponse:
+    """The same with the beginning of each header."""
+    words = " ".join(value[:18] for value in request.headers.values())
+    refusal = {"status": "error", "errorType": "execution", "error": words}
+    return web.json_response(refusal, status=400)
+
+
+@pytest.mark.parametrize("kind", MEANT)
+@pytest.mark.parametrize("answer", [repeating, repeating_a_part])
+async def test_a_server_that_repeats_a_secret_is_not_quoted(kind: str, answer: Answer) -> None:
+    with pytest.raises(Failed, match=r"status 400$") as failed:
+        await asked(answer, query=marked(kind), creds=MEANT[kind])
+    assert MARKER[:8] not in str(failed.value)
+    assert failed.value.__cause__ is None or MARKER not in repr(failed.value.__cause__)
+
+
+async def test_the_words_of_a_prometheus_about_the_query_are_shown_beside_a_secret() -> None:
+    words = json_page('{"status":"error","errorType":"bad_data","error":"parse error"}', 400)
+    with pytest.raises(Failed, match="parse error"):
+        await asked(words, query=marked("token"), creds=MEANT["token"])
+
+
+async def test_a_secret_that_a_server_repeats_as_a_number_is_no_value() -> None:
+    page = json_page('{"a":12345678}')
     async with (
-        served(repeated) as pages,
-        fetching(pages.address, secrets=CREDS) as client,
+        served(page) as pages,
+        fetching(pages.address, secrets=Secrets(creds={"token": "12345678"})) as client,
     ):
-        with pytest.raises(Failed, match="answered with status 400") as failed:
-            await prometheus.ask(client, "shop", PrometheusQuery(), f"({PLACE}", pages.address)
-    assert "e u" not in str(failed.value)
+        query = WebQuery(url=pages.address, value_path="a", auth=SecretRef("creds"))
+        with pytest.raises(Failed, match="repeats a value of a Secret") as failed:
+            await pages_of.ask(client, "shop", query)
+    assert "12345678" not in str(failed.value)
+
+
+@pytest.mark.parametrize("kind", MEANT)
+async def test_a_secret_is_not_sent_to_a_host_that_it_does_not_name(kind: str) -> None:
+    secrets = Secrets("metrics.example.com", creds=MEANT[kind])
+    async with served(vector("1")) as pages, fetching(pages.address, secrets=secrets) as client:
+        with pytest.raises(Failed, match=r"names other hosts than 127\.0\.0\.1") as failed:
+            await prometheus.ask(client, "shop", marked(kind), "up", pages.address)
+        assert pages.asked == []
+    assert "send-to=metrics.example.com,127.0.0.1" in str(failed.value)
+
+
+async def test_the_server_of_tokens_gets_no_secret_that_does_not_name_it() -> None:
+    async with served(vector("1")) as pages, served(json_page("{}")) as other:
+        creds = {"clientSecret": MARKER, "tokenURL": f"{other.address}/token"}
+        secrets = Secrets(f"127.0.0.1:{pages.port}", creds=creds)
+        async with fetching(pages.address, other.address, secrets=secrets) as client:
+            with pytest.raises(Failed, match="names other hosts than"):
+                await prometheus.ask(client, "shop", marked("token"), "up", pages.address)
+        assert (pages.asked, other.asked) == ([], [])
 
 
 async def test_a_server_is_trusted_by_the_authority_of_the_secret_alone(tmp_path: Path) -> None:
@@ -311,13 +382,17 @@ async def test_a_server_is_trusted_by_the_authority_of_the_secret_alone(tmp_path
     assert len(pages.asked) == 1
 
 
-async def test_no_more_than_so_many_requests_are_under_way() -> None:
+NAMESPACES = 10
+
+
+async def test_no_more_than_so_many_requests_are_under_way_and_one_of_each_namespace() -> None:
     open_now, most, full = 0, 0, asyncio.Event()
+    most_of_all = MAX_AT_ONCE + NAMESPACES
 
     async def held(_request: web.Request) -> web.StreamResponse:
         nonlocal open_now, most
         open_now, most = open_now + 1, max(most, open_now + 1)
-        if open_now == MAX_AT_ONCE:
+        if open_now == most_of_all:
             full.set()
         await full.wait()
         open_now -= 1
@@ -328,10 +403,76 @@ async def test_no_more_than_so_many_requests_are_under_way() -> None:
         fetching(pages.address) as client,
         asyncio.TaskGroup() as all_,
     ):
-        for number in range(2 * MAX_AT_ONCE):
-            request = Request(f"n{number}", f"{pages.address}/{number}", timeout_seconds=50)
+        for number in range(NAMESPACES * MAX_OF_NAMESPACE):
+            space = f"n{number % NAMESPACES}"
+            request = Request(space, f"{pages.address}/{number}", timeout_seconds=50)
             all_.create_task(client.fetch(request))
-    assert (most, len(pages.asked)) == (MAX_AT_ONCE, 2 * MAX_AT_ONCE)
+    assert (most, len(pages.asked)) == (most_of_all, NAMESPACES * MAX_OF_NAMESPACE)
+
+
+async def test_many_namespaces_whose_sources_hang_delay_no_other_one() -> None:
+    never = asyncio.Event()
+
+    async def answers(request: web.Request) -> web.StreamResponse:
+        if request.path.startswith("/slow"):
+            await never.wait()
+        return web.Response(text="ok")
+
+    async with served(answers) as pages, fetching(pages.address) as client:
+        slow = [
+            asyncio.create_task(
+                client.fetch(Request(f"slow{number % 20}", f"{pages.address}/slow"))
+            )
+            for number in range(20 * MAX_OF_NAMESPACE)
+        ]
+        await pages.reached.wait()
+        async with asyncio.timeout(5):
+            assert await client.fetch(Request("shop", f"{pages.address}/quick")) == b"ok"
+        never.set()
+        await asyncio.gather(*slow)
+
+
+async def test_a_wait_for_a_turn_counts_against_the_time_of_the_one_who_waits() -> None:
+    never, full = asyncio.Event(), asyncio.Event()
+    open_now = 0
+
+    async def answers(request: web.Request) -> web.StreamResponse:
+        nonlocal open_now
+        open_now += 1
+        if open_now == MAX_OF_NAMESPACE:
+            full.set()
+        await never.wait()
+        return web.Response(text="ok")
+
+    async with served(answers) as pages, fetching(pages.address) as client:
+        slow = [
+            asyncio.create_task(client.fetch(Request("shop", f"{pages.address}/{number}")))
+            for number in range(MAX_OF_NAMESPACE)
+        ]
+        await full.wait()
+        with pytest.raises(Failed, match="no answer within 1 s"):
+            await client.fetch(Request("shop", f"{pages.address}/late", timeout_seconds=1))
+        assert len(pages.asked) == MAX_OF_NAMESPACE
+        never.set()
+        await asyncio.gather(*slow)
+
+
+async def test_a_header_that_changes_the_message_is_not_sent() -> None:
+    async with served(vector("1")) as pages, fetching(pages.address) as client:
+        request = Request("shop", pages.address, headers=(Header("Host", "metadata"),))
+        with pytest.raises(Failed, match="may not send the header Host"):
+            await client.fetch(request)
+        assert pages.asked == []
+
+
+async def test_an_access_token_is_short() -> None:
+    granted = json_page('{"access_token": "%s"}' % ("x" * (LONGEST + 1)))
+    async with served(granted) as pages:
+        creds = {"tokenURL": f"{pages.address}/token", "clientID": "a", "clientSecret": "b"}
+        async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
+            request = Request("shop", pages.address, auth=SecretRef("creds"))
+            with pytest.raises(Failed, match="access token of more than"):
+                await client.fetch(request)
 
 
 async def test_a_namespace_whose_source_hangs_delays_no_other_one() -> None:

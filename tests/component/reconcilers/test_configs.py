@@ -44,6 +44,7 @@ class Objects:
         self.availability: Availability = Synced()
         self.holders: set[Key] = set()
         self.copies: list[ConfigObject] = []
+        self.annotations = {TRACK_CONFIG: "true"}
 
     def keep_watched(self, holder: Key) -> None:
         self.holders.add(holder)
@@ -53,7 +54,7 @@ class Objects:
 
     def find(self, kind: ConfigKind, key: Key) -> ConfigObject | None:
         assert key == WEB
-        return ConfigObject(ObjectMeta(name=key.name), digest="d1")
+        return ConfigObject(ObjectMeta(name=key.name, annotations=self.annotations), digest="d1")
 
     def made_for(self, rollout_uid: str) -> Iterable[tuple[ConfigKind, ConfigObject]]:
         return ((MAP, copy) for copy in self.copies)
@@ -105,6 +106,15 @@ def test_the_configuration_that_pods_read_is_known_once_it_is_listed() -> None:
     assert config == ConfigUnwatched(reasons.CONFIG_UNREADABLE, "configmaps is forbidden")
     config_of(rollout(asks=False), WORKLOAD, objects)
     assert not objects.holders
+
+
+def test_a_secret_whose_owner_does_not_ask_for_releases_is_not_tracked() -> None:
+    objects = Objects()
+    objects.annotations = {}
+    seen = config_of(rollout(), WORKLOAD, objects)
+    assert isinstance(seen, ConfigWatched)
+    assert [found.name for found in seen.objects] == ["ConfigMap/web"]
+    assert seen.unasked == ("Secret/web",)
 
 
 def test_copies_in_another_namespace_are_not_of_this_rollout() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.webhook.admission import Admission
@@ -51,6 +52,9 @@ class Reads:
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
         return await self.rollouts(namespace)
+
+    async def kept_owners(self, rollout: ObjectMeta, workload_uid: str) -> str:
+        return ""
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         self.asked.append(f"replicasets of {deployment_uid} in {namespace}")

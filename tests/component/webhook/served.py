@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.certificates.authority import issue, new_authority
@@ -30,6 +31,9 @@ class Reads:
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
         return [rollout()]
+
+    async def kept_owners(self, rollout: ObjectMeta, workload_uid: str) -> str:
+        return ""
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         return [replica_set("v1", 1)]

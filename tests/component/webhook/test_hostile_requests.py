@@ -132,6 +132,33 @@ async def test_a_body_that_is_no_review_is_answered_in_words(name: str, path: st
         assert (await answer_to(port, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")).status == 200
 
 
+UNREAD = {
+    "nested too deeply for a review": b"[" * 2000 + b"]" * 2000,
+    "nested too deeply for a tree": b"[" * 1100 + b"]" * 1100,
+    "no JSON": b'"\xff\xfe"',
+    "too many values": b"[" + b"1," * 60_000 + b"1]",
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+async def test_a_status_that_cannot_be_read_is_refused_and_not_ignored(name: str) -> None:
+    """An API server ignores a fault of this webhook, and would store what the request contains."""
+    head = b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",'
+    rest = (
+        b'"subResource":"status","operation":"UPDATE","oldObject":{"status":{}},'
+        b'"object":{"status":{"moonshift":{"approvals":[{"by":"the boss"}],"x":%s}}}}}'
+    )
+    async with listening() as port:
+        answer = await answer_to(
+            port, posted("/mutate-rollouts-status", head + rest % UNREAD[name])
+        )
+    assert answer.status == 200
+    review = json.loads(answer.body)
+    assert (review["apiVersion"], review["response"]["uid"]) == ("admission.k8s.io/v1", "u-1")
+    assert review["response"]["allowed"] is False
+    assert review["response"]["status"]["message"]
+
+
 CHUNKED = (
     b"POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"

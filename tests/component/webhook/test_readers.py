@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from controller.api.meta import ObjectMeta
+from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.store import Store
@@ -29,7 +30,9 @@ class Lists:
 async def asked(filled: bool) -> int:
     """Lists that 200 reviews lead to."""
     lists: Any = Lists()
-    reader = CachedReader(lists, Store[Rollout](), Store[ReplicaSet](), lambda: filled)
+    reader = CachedReader(
+        lists, Store[Rollout](), Store[ReplicaSet](), Store[ControllerRevision](), lambda: filled
+    )
     for index in range(200):
         assert await reader.latest(f"n-{index}") == []
     found: int = lists.asked
@@ -57,7 +60,9 @@ def reader_of(filled: bool) -> CachedReader:
     silent: Any = Silent()
     known = Store[Rollout]()
     known.put(make_rollout())
-    return CachedReader(silent, known, Store[ReplicaSet](), lambda: filled)
+    return CachedReader(
+        silent, known, Store[ReplicaSet](), Store[ControllerRevision](), lambda: filled
+    )
 
 
 @virtual_time
@@ -84,7 +89,9 @@ class Holding(Lists):
 
 async def test_a_cache_that_is_not_filled_is_not_taken_for_an_empty_cluster() -> None:
     lists: Any = Holding()
-    reader = CachedReader(lists, Store[Rollout](), Store[ReplicaSet](), lambda: False)
+    reader = CachedReader(
+        lists, Store[Rollout](), Store[ReplicaSet](), Store[ControllerRevision](), lambda: False
+    )
     assert [found.metadata.name for found in await reader.rollouts("shop")] == ["web"]
 
 
@@ -103,5 +110,23 @@ async def test_a_rollout_that_cannot_be_read_hides_no_other_and_keeps_its_last_v
     lists: Any = HoldingOneUnreadable()
     cache = Store[Rollout]()
     cache.put(Rollout(metadata=ObjectMeta(name="known", namespace="shop")))
-    reader = CachedReader(lists, cache, Store[ReplicaSet](), lambda: True)
+    reader = CachedReader(
+        lists, cache, Store[ReplicaSet](), Store[ControllerRevision](), lambda: True
+    )
     assert [found.metadata.name for found in await reader.latest("shop")] == ["known", "web"]
+
+
+class HoldingOneTooDeep(Lists):
+    """An API server with a Rollout that is nested deeper than any decoder goes."""
+
+    async def list_pages(self, *_: object) -> AsyncIterator[bytes]:
+        deep = b'{"spec": %s, "metadata": {"name": "deep", "namespace": "shop"}}' % (
+            b"[" * 9_000 + b"]" * 9_000
+        )
+        yield b'{"items": [%s, {"metadata": {"name": "web", "namespace": "shop"}}]}' % deep
+
+
+async def test_a_rollout_that_is_nested_too_deeply_blocks_no_write_of_its_neighbours() -> None:
+    lists: Any = HoldingOneTooDeep()
+    reader = CachedReader(lists, Store[Rollout](), Store[ReplicaSet](), lambda: False)
+    assert [found.metadata.name for found in await reader.latest("shop")] == ["web"]

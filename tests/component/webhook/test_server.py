@@ -144,6 +144,27 @@ async def test_an_approval_is_noted_with_its_author() -> None:
     assert patched(seen) == {"/status/moonshift"}
 
 
+async def test_a_status_that_only_the_controller_writes_stays_and_its_author_is_told() -> None:
+    before: Json = {"status": {"phase": "Progressing", "moonshift": {"step": 1}}}
+    after: Json = {"status": {"phase": "Healthy", "moonshift": {"step": 1}}}
+    async with called(Reads(), NoMetrics()) as session:
+        body = review(before, after, subResource="status")
+        seen = await answer(session, "/mutate-rollouts-status", body)
+    assert patched(seen) == {"/status/phase"}
+    (warning,) = seen["warnings"]
+    assert warning.startswith("status.phase: only the controller writes this")
+
+
+async def test_a_jump_beyond_the_plan_is_refused() -> None:
+    before = {**raw_rollout(), "status": {"moonshift": {"step": 1}}}
+    after = {**raw_rollout(), "status": {"moonshift": {"step": 1, "jump": 99}}}
+    async with called(Reads(), NoMetrics()) as session:
+        body = review(before, after, subResource="status")
+        seen = await answer(session, "/mutate-rollouts-status", body)
+    assert seen["allowed"] is False
+    assert seen["status"]["message"].startswith("status.moonshift.jump: there is no step 99")
+
+
 async def test_a_pin_is_put_back() -> None:
     async with called(Reads(rollout("Progressing")), NoMetrics()) as session:
         body = review(service(pinned=True), service())

@@ -1,8 +1,9 @@
 """ConfigMaps and Secrets without their content."""
 
 import msgspec
+import pytest
 
-from controller.api.config import ConfigObject, slimmed
+from controller.api.config import ConfigKind, ConfigObject, slimmed
 from controller.api.jsontree import JsonObject
 from controller.api.names import KEPT_CONFIG_OF, ROLLOUT_UID, TRACK_CONFIG
 
@@ -37,7 +38,19 @@ def test_the_digest_distinguishes_contents_and_nothing_else() -> None:
     assert read(data=None).digest == read(data={}).digest
 
 
-def test_an_object_is_left_out_by_its_annotation_or_where_the_cluster_writes_it() -> None:
-    assert read(metadata={"name": "web", "annotations": {TRACK_CONFIG: "false"}}).left_out
-    assert read(metadata={"name": "kube-root-ca.crt"}).left_out
-    assert not read(metadata={"name": "web", "annotations": {KEPT_CONFIG_OF: "x"}}).left_out
+@pytest.mark.parametrize(
+    ("kind", "name", "annotations", "left_out"),
+    [
+        (ConfigKind.CONFIG_MAP, "web", {}, False),
+        (ConfigKind.CONFIG_MAP, "web", {KEPT_CONFIG_OF: "x"}, False),
+        (ConfigKind.CONFIG_MAP, "web", {TRACK_CONFIG: "false"}, True),
+        (ConfigKind.CONFIG_MAP, "kube-root-ca.crt", {}, True),
+        (ConfigKind.SECRET, "web", {}, True),
+        (ConfigKind.SECRET, "web", {TRACK_CONFIG: "false"}, True),
+        (ConfigKind.SECRET, "web", {TRACK_CONFIG: "true"}, False),
+    ],
+)
+def test_the_owner_leaves_a_config_map_out_and_takes_a_secret_in(
+    kind: ConfigKind, name: str, annotations: dict[str, str], left_out: bool
+) -> None:
+    assert read(metadata={"name": name, "annotations": annotations}).left_out(kind) == left_out

@@ -418,3 +418,29 @@ def test_digits_that_are_no_plain_number_are_a_finding(written: str) -> None:
     for plan in (canary({"replicas": written}), canary({"replicas": 1, "traffic": written})):
         (finding,) = validate(beta(plan))
         assert finding.kind is Fault.INVALID
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"progressDeadlineSeconds": 10**18}, "spec.strategy.canary.progressDeadlineSeconds"),
+        (
+            {
+                "analysis": {
+                    "metrics": [{"job": {"timeoutSeconds": 10**18, "spec": {"aSeconds": 10**18}}}]
+                }
+            },
+            "spec.strategy.canary.analysis.metrics[0].job.timeoutSeconds",
+        ),
+    ],
+)
+def test_no_time_is_longer_than_ten_years(fields: JsonObject, path: str) -> None:
+    found = texts(beta(canary({"replicas": 1}, **fields)))
+    assert found == [f"{path}: Invalid value: {10**18} seconds; 315360000 (ten years) is the most"]
+
+
+def test_no_pause_is_longer_than_ten_years() -> None:
+    (found,) = texts(beta(canary({"replicas": 1, "pause": {"duration": 10**18}})))
+    assert found.startswith("spec.strategy.canary.steps[0].pause.duration: Invalid value")
+    longest = {"replicas": 1, "pause": {"duration": 315360000}}
+    assert texts(beta(canary(longest, analysis={"metrics": [{"dryRun": True}]}))) == []

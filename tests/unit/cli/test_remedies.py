@@ -69,6 +69,28 @@ def test_a_reason_without_a_readable_message_still_has_a_command(reason: str) ->
     assert typed(stalled(reason))
 
 
+@pytest.mark.parametrize(
+    ("reason", "missed", "goes_back"),
+    [
+        ("ServiceSelectsNoPod", "the new pods, and the end of the release would leave it", True),
+        (
+            "ServiceSelectsNoPod",
+            "the stable pods, and the end of the release would leave it",
+            False,
+        ),
+        ("SideWithoutEndpoints", "the 4 ready pods of the stable revision, correct it", False),
+    ],
+)
+def test_a_service_that_selects_none_of_the_ready_pods_is_the_first_thing_to_edit(
+    reason: str, missed: str, goes_back: bool
+) -> None:
+    """A rollback helps only if it leads to pods that the Service selects."""
+    view = stalled(reason, f"Service shop/web: its selector app=web,rel=b matches none of {missed}")
+    found = typed(view)
+    assert found[0] == "kubectl edit service web -n shop"
+    assert ("kubectl moonshift undo web -n shop" in found) is goes_back
+
+
 FORBIDDEN = (
     'horizontalpodautoscalers.autoscaling "web" is forbidden: User "system:serviceaccount:a:b" cannot patch resource '
     '"horizontalpodautoscalers" in API group "autoscaling" in the namespace "shop"'

@@ -29,6 +29,11 @@ def test_in_a_cluster_that_has_everything_nothing_is_found() -> None:
     assert judge(again) == ()
 
 
+def test_before_the_first_installation_a_missing_policy_is_no_problem() -> None:
+    assert judge(facts(unguarded=("ValidatingAdmissionPolicy moonshift-records",))) == ()
+    assert judge(facts(unlimited=("ValidatingAdmissionPolicy moonshift-controller-places",))) == ()
+
+
 PROBLEMS = {
     "too old": (facts(version="v1.29.9"), "v1.29.9", "1.30 or newer"),
     "a group is off": (
@@ -67,6 +72,22 @@ PROBLEMS = {
         facts(definitions=(Definition(ROLLOUTS, "v1beta1", frozenset(), untrusted=True),)),
         f"CustomResourceDefinition {ROLLOUTS} has no caBundle for its conversion",
         "the controller writes it when it starts",
+    ),
+    "no policy on the status": (
+        facts(
+            configurations=(Configuration("MutatingWebhookConfiguration", "m", False),),
+            unguarded=("ValidatingAdmissionPolicy moonshift-rollout-status",),
+        ),
+        "ValidatingAdmissionPolicy moonshift-rollout-status: not installed",
+        "status-policy.yaml",
+    ),
+    "no limits of the controller's account": (
+        facts(
+            configurations=(Configuration("MutatingWebhookConfiguration", "x", False, ()),),
+            unlimited=("ValidatingAdmissionPolicy moonshift-controller-places",),
+        ),
+        "a person with the token of kruise-rollout-controller-manager could write workloads of kube-system",
+        "controller-policy.yaml",
     ),
     "no right": (
         facts(refused=("create deployments.apps in kruise-rollout",)),

@@ -88,6 +88,10 @@ class HistoryBuilder:
             ROLLOUTS, "shop", {"status": {"phase": "Progressing", "canaryStatus": fields}}
         )
 
+    def over(self) -> "HistoryBuilder":
+        """Write the Rollout's status: the release is over."""
+        return self.put(ROLLOUTS, "shop", {"status": {"phase": "Healthy"}})
+
     def reports(self, state: str, pods: int, ready: int, step: int = 1) -> "HistoryBuilder":
         """Write the Rollout's status: the place of the release, and the numbers of new pods."""
         place = {"currentStepState": state, "currentStepIndex": step}

@@ -36,6 +36,11 @@ def at_step_1(app: Application = APP) -> HistoryBuilder:
     return history.pod("c", NEW_IMAGE).endpoints("shop-canary", "c").route(80, 20)
 
 
+def going() -> HistoryBuilder:
+    """A release at its first step, whose Rollout says so."""
+    return at_step_1().status(1)
+
+
 def at_step_2(*steps: StepPlan) -> HistoryBuilder:
     """The second of three steps is approved, and the route is still that of the first."""
     history = at_step_1(replace(APP, replicas=4, steps=(StepPlan(1, 20), *(steps or MORE))))
@@ -85,6 +90,22 @@ BAD: dict[str, tuple[str, Callable[[], HistoryBuilder]]] = {
     "a status that goes back a step by itself": (
         "StepsInOrder",
         lambda: at_step_1().status(1).do("approve").status(2).status(1),
+    ),
+    "an end with nobody behind the stable Service": (
+        "every_service_leads_somewhere_at_the_end",
+        lambda: going().endpoints("shop").route(100).over(),
+    ),
+    "a rollback that ends before the Service leads to the pods that came back": (
+        "every_service_leads_somewhere_at_the_end",
+        lambda: going().do("release", STABLE_IMAGE).route(100).endpoints("shop").over(),
+    ),
+    "a rollback that leaves a rolled-back pod": (
+        "no_given_up_pod_is_left",
+        lambda: going().route(100).do("release", STABLE_IMAGE).over(),
+    ),
+    "a third revision that leaves a pod of the second": (
+        "no_given_up_pod_is_left",
+        lambda: going().do("release", THIRD_IMAGE).route(100).drop(PODS, "a").over(),
     ),
     "weights that do not add up": (
         "weights_are_well_formed",
@@ -190,6 +211,20 @@ BAD: dict[str, tuple[str, Callable[[], HistoryBuilder]]] = {
         "PointedAt",
         lambda: slow(named_subset().route(100).drop(DESTINATION_RULES, "shop")),
     ),
+    "a route that names a subset a second after it was written": (
+        "PointedAt",
+        lambda: slow(with_subset().route(80, 20)),
+    ),
+    "a route without a share that names a subset a second after it was written": (
+        "PointedAt",
+        lambda: slow(with_subset().route(100, 0)),
+    ),
+    "a route that names a subset again a second after it was put back": (
+        "PointedAt",
+        lambda: slow(
+            named_subset().subsets("base").route(100).subsets("base", "canary").route(80, 20)
+        ),
+    ),
     "a Service that stays pinned to pods that are gone": (
         "EmptySides",
         lambda: at_step_1().drop(PODS, "a").drop(PODS, "b").endpoints("shop").long(),
@@ -248,10 +283,29 @@ def test_the_surge_that_the_owner_allows_passes_once_the_last_step_is_approved()
     assert "pods_stay_within_the_surge" not in finished().pod("e", NEW_IMAGE).broken()
 
 
-def named_subset() -> HistoryBuilder:
-    """A release behind one Service, at its first step: the route names the subset of the new pods."""
+def with_subset(seconds: int = 1) -> HistoryBuilder:
+    """A release behind one Service, before its first share, some seconds after the subset of the new pods was
+    written.
+    """
     history = at_rest(SHARED).do("release", NEW_IMAGE).pod("c", NEW_IMAGE, "canary")
-    return history.endpoints("shop", "a", "b", "c").subsets("base", "canary").route(80, 20)
+    history.subsets("base", "canary")
+    for _ in range(seconds - 1):
+        history.endpoints("shop", "a", "b", "c")
+    return history
+
+
+def named_subset() -> HistoryBuilder:
+    """The same at its first step: the route names the subset of the new pods, which was written in time."""
+    return with_subset(3).route(80, 20)
+
+
+def test_a_subset_that_is_named_in_time_passes() -> None:
+    assert "PointedAt" not in slow(named_subset()).broken()
+
+
+def test_a_subset_that_is_written_again_without_a_change_may_be_named_at_once() -> None:
+    history = slow(with_subset(3).subsets("base", "canary").route(80, 20))
+    assert "PointedAt" not in history.broken()
 
 
 def test_a_subset_that_goes_in_time_passes() -> None:
@@ -298,6 +352,24 @@ def taken_back(history: HistoryBuilder) -> HistoryBuilder:
 @pytest.mark.parametrize("name", SMALLER)
 def test_a_falling_share_passes_for(name: str) -> None:
     assert "ShareNeverFalls" not in SMALLER[name]().broken()
+
+
+def test_an_end_without_endpoints_passes_where_there_were_none_before() -> None:
+    history = HistoryBuilder().pod("a", STABLE_IMAGE).service("shop").route(100)
+    history.do("release", NEW_IMAGE).status(1).do("approve").do("approve").over()
+    assert "every_service_leads_somewhere_at_the_end" not in history.broken()
+    led = at_rest().do("release", NEW_IMAGE).status(1).scale(0).endpoints("shop").over()
+    assert "every_service_leads_somewhere_at_the_end" not in led.broken()
+
+
+def test_pods_of_an_image_that_ran_before_and_pods_on_their_way_out_are_no_leftovers() -> None:
+    history = at_rest().pod("old", THIRD_IMAGE).do("release", NEW_IMAGE).status(1)
+    history.do("release", THIRD_IMAGE).do("release", STABLE_IMAGE).over()
+    assert "no_given_up_pod_is_left" not in history.broken()
+    leaving = going().do("release", STABLE_IMAGE).route(100)
+    pod = copy.deepcopy(leaving.pod("c", NEW_IMAGE).changes.pop().object)
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert "no_given_up_pod_is_left" not in leaving.put(PODS, "c", pod).over().broken()
 
 
 def test_a_place_that_is_empty_for_the_grace_period_passes() -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from demo.cluster import chart, locks
+from demo.cluster import chart, locks, status_schema
 
-MADE = {**locks.lock_files(), **chart.templates()}
+MADE = {**locks.lock_files(), **chart.templates(), **status_schema.files()}
 
 
 @pytest.mark.parametrize("path", MADE, ids=lambda path: path.name)

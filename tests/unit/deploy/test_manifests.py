@@ -245,6 +245,41 @@ def test_every_list_has_a_longest_length() -> None:
     ] == []
 
 
+def statuses() -> Iterator[tuple[str, Json]]:
+    """Our own parts of every status, each field by its path."""
+    for path, field in schemas():
+        ours = (".status.moonshift", ".status.members", ".status.descent", ".status.emptySides")
+        if any(f"{part}." in f"{path}." or f"{part}[" in path for part in ours):
+            yield path, field
+
+
+def test_our_part_of_a_status_keeps_no_unknown_field_and_every_field_has_a_bound() -> None:
+    found = dict(statuses())
+    assert len([path for path in found if path.endswith(".status.moonshift.step")]) == 2
+    for path, field in found.items():
+        free = "x-kubernetes-preserve-unknown-fields" in field
+        # A number or a text, which no type of a schema says.
+        assert not free or (field["maxProperties"], field["maxItems"]) == (0, 0), path
+        for part in (field, field.get("additionalProperties"), field.get("items")):
+            match (part or {}).get("type"):
+                case "string":
+                    assert part["maxLength"], path
+                case "integer":
+                    assert part["maximum"], path
+                case "object":
+                    assert "properties" in part or part["maxProperties"], path
+
+
+def test_the_status_of_no_kind_is_free() -> None:
+    assert [
+        path
+        for path, field in schemas()
+        if ".status." in path
+        and field.get("type") == "object"
+        and "x-kubernetes-preserve-unknown-fields" in field
+    ] == []
+
+
 @pytest.mark.parametrize(
     ("leaf", "bad"), [("apiVersion", "../../api/v1"), ("kind", "../x"), ("name", "../../x")]
 )

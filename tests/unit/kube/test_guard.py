@@ -120,7 +120,7 @@ async def test_a_flood_of_tokens_does_not_reach_the_api_server(world: World) -> 
 
 async def test_forged_tokens_do_not_push_out_the_one_that_is_allowed(world: World) -> None:
     guard = world.guard()
-    guard._bucket.try_take = lambda: True  # type: ignore[method-assign]  # as if they came slowly
+    guard._strangers.bucket.try_take = lambda: True  # type: ignore[method-assign]  # as if they came slowly
     await guard.judge("Bearer good")
     for i in range(2 * MAX_KNOWN):
         await guard.judge(f"Bearer forged-{i}")
@@ -128,6 +128,40 @@ async def test_forged_tokens_do_not_push_out_the_one_that_is_allowed(world: Worl
     assert await guard.judge("Bearer good") is Verdict.ALLOWED
     assert world.asked == []
     assert len(guard._known) <= MAX_KNOWN
+
+
+async def test_bogus_tokens_never_delay_a_token_that_was_good(world: World) -> None:
+    guard, hanging = world.guard(), asyncio.Event()
+    assert await guard.judge("Bearer good") is Verdict.ALLOWED
+    ask = world.review
+
+    async def slow(token: str, path: str) -> Verdict:
+        if token != "good":
+            await hanging.wait()
+        return await ask(token, path)
+
+    world.review = slow  # type: ignore[method-assign]  # an API server that is slow about strangers
+    flood = [asyncio.create_task(guard.judge(f"Bearer bogus-{i}")) for i in range(50)]
+    await asyncio.sleep(0)
+    world.now += ALLOWED_SECONDS
+    async with asyncio.timeout(5):
+        assert await guard.judge("Bearer good") is Verdict.ALLOWED
+    hanging.set()
+    assert Verdict.BUSY in await asyncio.gather(*flood)
+
+
+async def test_the_tokens_that_were_good_are_few(world: World) -> None:
+    guard = world.guard()
+    guard._strangers.bucket.try_take = lambda: True  # type: ignore[method-assign]  # as if they came slowly
+    for i in range(2 * MAX_KNOWN):
+        world.answers[f"good-{i}"] = Verdict.ALLOWED
+        await guard.judge(f"Bearer good-{i}")
+    assert len(guard._once_good) == MAX_KNOWN
+    world.answers.clear()
+    world.now += ALLOWED_SECONDS
+    for i in range(2 * MAX_KNOWN):
+        await guard.judge(f"Bearer good-{i}")
+    assert guard._once_good == {}
 
 
 async def test_no_token_is_kept(world: World) -> None:

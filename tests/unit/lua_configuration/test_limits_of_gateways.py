@@ -38,6 +38,7 @@ async def test_an_exact_path_stays_the_last_condition_of_a_contour_route(
     beta = {"header": {"name": "x-user-group", "exact": "beta"}}
     copied = await answered(script_worker, CONTOUR, spec, matches=[BETA])
     assert conditions_of(copied) == [beta, {"exact": "/a"}]
+    spec = "routes: [{conditions: [{prefix: /b}], services: [{name: web, port: 80}]}]"
     asked = await answered(script_worker, CONTOUR, spec, matches=[{**BETA, **path("/b", "Exact")}])
     assert conditions_of(asked) == [beta, {"exact": "/b"}]
 

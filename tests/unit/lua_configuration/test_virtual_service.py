@@ -189,17 +189,33 @@ async def test_header_query_and_path_as_in_the_originals_end_to_end_test(
     assert found == [*rules, *PLAIN]
 
 
-async def test_a_path_takes_the_place_of_the_rules_own_and_comes_once(
+async def test_a_copy_has_what_the_steps_path_and_a_rules_own_have_in_common(
     script_worker: Worker,
 ) -> None:
     http: list[dict[str, Any]] = [
-        {"match": [{"uri": {"prefix": "/x"}, "ignoreUriCase": True}, {"uri": {"exact": "/y"}}],
+        {"match": [{"uri": {"prefix": "/X"}, "ignoreUriCase": True}, {"uri": {"exact": "/y"}}],
          "route": [to("svc")]},
         *PLAIN,
     ]  # fmt: skip
+    below = {"match": [{"uri": {"prefix": "/x/beta"}}], "route": [to("svc-canary")]}
+    found = await routed(script_worker, http, matches=[{"path": {"value": "/x/beta"}}])
+    assert found == [below, *http]
+    beside = {"match": [{"uri": {"prefix": "/beta"}}], "route": [to("svc-canary")]}
     found = await routed(script_worker, http, matches=[{"path": {"value": "/beta"}}])
-    inserted = {"match": [{"uri": {"prefix": "/beta"}}], "route": [to("svc-canary")]}
-    assert found == [inserted, *http]
+    assert found == [http[0], beside, *PLAIN]
+
+
+async def test_a_rewritten_prefix_grows_by_what_the_steps_path_has_more(
+    script_worker: Worker,
+) -> None:
+    http: list[dict[str, Any]] = [
+        {"name": "app", "match": [{"uri": {"prefix": "/a"}}, {"uri": {"prefix": "/a/b"}}],
+         "rewrite": {"uri": "/app"}, "route": [to("svc")]},
+    ]  # fmt: skip
+    found = await routed(script_worker, http, matches=[{"path": {"value": "/a/b/c"}}])
+    copies = [(rule["name"], rule["match"], rule["rewrite"]) for rule in found[:-1]]
+    asked = [{"uri": {"prefix": "/a/b/c"}}]
+    assert copies == [("app-canary", asked, {"uri": "/app/b/c"})]
 
 
 async def test_a_header_modifier_goes_on_the_matching_rule(script_worker: Worker) -> None:

@@ -9,6 +9,7 @@ from controller.api.rollout import MoonshiftStatus, Phase, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.changes_by_people import NO_REQUESTS, has_request, requests_of
+from controller.domain.rollout.moving.given_up import given_up_pods
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.services import pin_is_wanted
@@ -46,6 +47,10 @@ class Watch:
         """Whether Moonshift leads gateway objects that no object refers to, and such that an object refers to."""
         self.left_at = world.cluster.now
         """The time at which the last object before it was restored."""
+        self.said: dict[int, tuple[object, ...]] = {}
+        """What the gateway objects of each depth say."""
+        self.said_at: dict[int, datetime] = {}
+        """The time at which those of a depth last said something new."""
         self.empty_since: dict[str, datetime] = {}
         """The time since which a side gets requests without a ready pod, while another side has ready pods."""
         self.tried_again_at = world.cluster.now
@@ -55,6 +60,8 @@ class Watch:
         self.sent: set[tuple[int, object]] = set(enumerate(NO_REQUESTS))
         """Mailboxes by their number, with every request that was ever in them."""
         """Approvals and jumps that people wrote."""
+        self.phase = ""
+        """The phase of the Rollout after the last write."""
         self.statuses = StatusChecker(world)
         world.cluster.caches.rollouts.subscribe(self.no_pass_writes_a_request)
         world.watchers.append(self.check)
@@ -112,8 +119,10 @@ class Watch:
         """Check every invariant now."""
         assert not self.statuses.wrong, (self.statuses.wrong, self.world.describe())
         self.referred_objects_are_restored_last()
+        self.objects_are_named_in_time()
         self.no_share_stays_on_an_empty_side()
         context = self.context
+        self.every_end_leads_somewhere(context)
         if context is None:
             return
         status = self.world.intended(KEY) or context.seen.rollout.status
@@ -130,6 +139,21 @@ class Watch:
             self.batch_is_kept(context, ours)
         if not self.excused and context.style is Style.PARTITION and context.replicas > 0:
             self.owners_limits_are_kept(context, ours)
+
+    def every_end_leads_somewhere(self, context: ReleaseContext | None) -> None:
+        """When a release is over, each Service that its routes name has a ready endpoint, or had none before; and no
+        pod of a revision that was given up is left.
+        """
+        rollout = self.world.cluster.rollouts.get(KEY)
+        before, self.phase = self.phase, rollout.status.phase if rollout is not None else ""
+        ended = (before, self.phase) == (Phase.PROGRESSING, Phase.HEALTHY)
+        if context is None or not ended or self.forced or not context.replicas:
+            return
+        why = self.world.describe()
+        for name in context.stable_services:
+            found = self.world.cluster.services.get(Key(NAMESPACE, name))
+            assert found is None or context.ready_endpoints(name), why
+        assert not given_up_pods(context, context.seen.rollout.status), why
 
     def no_pass_writes_a_request(self, old: Rollout | None, new: Rollout | None) -> None:
         """A pass writes no approval or jump that no person wrote; else each release of a crowd would go first."""
@@ -189,6 +213,26 @@ class Watch:
             waited = (now - self.left_at).total_seconds()
             assert waited >= GRACE, f"restored {waited} s after the object that referred to it"
         self.led = (leading, below)
+
+    def objects_are_named_in_time(self) -> None:
+        """An object follows a plan no sooner than one grace period after deeper objects said something new."""
+        now, said = self.world.cluster.now, dict[int, tuple[object, ...]]()
+        for route in self.world.routes:
+            plan = route.plan and structs.replace(route.plan, identity="", release="")
+            depth = self.world.scripts.depths.get(route.kind, 0)
+            said[depth] = (*said.get(depth, ()), (route.kind, plan, route.touched))
+        for depth in sorted(said, reverse=True):
+            if said[depth] == self.said.get(depth, ()):
+                continue
+            leads = any(plan is not None and not touched for _, plan, touched in said[depth])
+            deeper = [at for other, at in self.said_at.items() if other > depth]
+            waited = min(((now - at).total_seconds() for at in deeper), default=GRACE)
+            assert not leads or waited >= GRACE, (
+                f"an object followed {waited} s after what it names: {self.world.describe()}"
+            )
+            if leads:
+                self.said_at[depth] = now
+        self.said = said
 
     def routes_lead_to_ready_pods(self, context: ReleaseContext) -> None:
         """A route in use has ready pods behind both of its Services."""

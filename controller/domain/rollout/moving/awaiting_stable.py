@@ -6,6 +6,7 @@ to mend a broken stable one. Invariant: one rule for every kind of workload.
 
 from datetime import datetime, timedelta
 
+from controller.api.duration import later, of_seconds
 from controller.api.rollout import RolloutStatus
 from controller.domain.pods.deployment import progress_deadline
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
@@ -18,5 +19,5 @@ def stable_is_awaited_until(context: ReleaseContext, status: RolloutStatus) -> d
     """The end of the wait, counted from the beginning of the present goal."""
     ours = moonshift_status(status)
     since = ours.goal_since or ours.state_since or context.now
-    given = timedelta(seconds=progress_deadline(context.owners_values))
-    return since + max(given, SHORTEST_WAIT)
+    given = of_seconds(progress_deadline(context.owners_values))
+    return later(since, max(given, SHORTEST_WAIT))

@@ -46,6 +46,10 @@ class Deployments(FromZero):
         """Nothing: the stable revision has never shrunk."""
         return None
 
+    def given_up_pods_leave(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Nothing: a Deployment has no limit that protects pods of one revision."""
+        return None
+
     def release(
         self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
     ) -> Action:

@@ -18,8 +18,8 @@ from controller.domain.pods.partition import CLOSED, surging
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers, services
 from controller.domain.rollout.moving import clones_from_zero
+from controller.domain.rollout.moving.given_up import SetsWithLimits
 from controller.domain.rollout.moving.sets import (
-    Sets,
     blocked_set,
     deletion_of,
     make_way,
@@ -31,7 +31,7 @@ from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.transition import Stop
 
 
-class DoubledCloneSet(Sets):
+class DoubledCloneSet(SetsWithLimits):
     """The surge follows the steps."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -27,7 +27,7 @@ from controller.domain.rollout.release_context import ReleaseContext, Style, moo
 
 def values_are_lost(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
     """The owner's own values are lost while the workload is frozen: nothing moves until people write them again."""
-    known = context.owners is not None or moonshift_status(status).owners_record
+    known = context.owners is not None or context.kept_owners
     if known or _is_its_owners(context) or _moves_freely(context):
         return None
     return Refusal(
@@ -66,8 +66,8 @@ def freeze_again(context: ReleaseContext, status: RolloutStatus) -> FreezeWorklo
         workload=context.workload_key,
         generation=context.meta.generation,
         rollout=context.seen.rollout.metadata.name,
-        release=ours.release if known else context.release,
-        record=ours.owners_record,
+        release=context.kept_release if known else context.release,
+        record=context.kept_owners,
         stable_revision=ours.stable_revision if context.kind is WorkloadKind.DEPLOYMENT else "",
         beside=context.style is Style.BLUE_GREEN and context.kind is WorkloadKind.CLONE_SET,
         max_surge=limits.max_surge if limits is not None else None,
@@ -110,7 +110,7 @@ def lost_its_record(context: ReleaseContext) -> bool:
     """A Deployment that is still frozen has no record (an undo that no webhook saw drops it): its end could restore
     nothing, and would leave the freeze.
     """
-    known = moonshift_status(context.seen.rollout.status).owners_record
+    known = context.kept_owners
     return (
         context.kind is WorkloadKind.DEPLOYMENT
         and context.owners is None

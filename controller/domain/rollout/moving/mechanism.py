@@ -90,6 +90,10 @@ class Mechanism(Protocol):
         """
         ...
 
+    def given_up_pods_leave(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Replace pods of given-up revisions that the owner's own limits would protect; None when there is none."""
+        ...
+
     def release(
         self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
     ) -> Action:

@@ -8,13 +8,14 @@ from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving import nodes_from_zero
+from controller.domain.rollout.moving.given_up import SetsWithLimits
 from controller.domain.rollout.moving.nodes import deleted_node_by_node
-from controller.domain.rollout.moving.sets import Sets, blocked_set
+from controller.domain.rollout.moving.sets import blocked_set
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.transition import Stop
 
 
-class NodeByNode(Sets):
+class NodeByNode(SetsWithLimits):
     """Pods are replaced node by node."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:

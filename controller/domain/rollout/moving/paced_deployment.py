@@ -29,7 +29,7 @@ from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.moving.abandoned import clear_abandoned, replace_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.transition import Stop, wait_by_choice
 
 
 class PacedDeployment(Deployments):
@@ -63,7 +63,7 @@ class PacedDeployment(Deployments):
             return blocked
         due = routing.grace_period_end(context, status)
         if due is not None:
-            return Stop(status, wake_at=due)
+            return wait_by_choice(status, due)
         counted = context.ready(context.new_pods)
         return Stop(status, pace(context, index, counted, give_back=True), counted.next_at)
 

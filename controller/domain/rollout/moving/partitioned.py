@@ -20,9 +20,9 @@ from controller.domain.rollout.moving.abandoned_pods import (
     clear_abandoned_pods,
     replace_abandoned_pods,
 )
+from controller.domain.rollout.moving.given_up import SetsWithLimits
 from controller.domain.rollout.moving.nodes import abandoned_go_first, deleted_node_by_node
 from controller.domain.rollout.moving.sets import (
-    Sets,
     blocked_set,
     delete_pods,
     live_strategy,
@@ -36,7 +36,7 @@ from controller.domain.rollout.returning import mark_pods_that_stayed
 from controller.domain.rollout.transition import Stop
 
 
-class PartitionedSet(Sets):
+class PartitionedSet(SetsWithLimits):
     """The partition follows the steps."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:

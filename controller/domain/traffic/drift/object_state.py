@@ -238,7 +238,17 @@ def _present(
         corrected_before=record.corrected_before if record else None,
         announced=record.announced if record else False,
         depth=record.depth if record else 0,
+        named=_named(found, companions) if companions or (record and record.depth) else "",
     )
+
+
+def _named(found: ObjectState, companions: tuple[CompanionObject, ...]) -> str:
+    """What other objects may name in this one, and what it may name itself: its companion objects."""
+    record = found.record
+    said = [record.said] if record is not None and record.said else []
+    if said and found.touched:
+        said.append("touched")
+    return " ".join([*said, *sorted(item.uid for item in companions)])
 
 
 def last_editor(found: ObjectState, disturbed: tuple[CompanionObject | str, ...]) -> Editor:

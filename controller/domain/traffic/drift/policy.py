@@ -11,6 +11,7 @@ one before. An object that was replaced as a whole has lost it; then the Rollout
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from controller.api.duration import later
 from controller.api.meta import Condition
 from controller.api.names import DRIFT
 from controller.domain import reasons
@@ -107,7 +108,7 @@ def replaced_among(
     if reason in _REPLACED and now - since < ONE_SYNC:
         return Drift(put_back=text, reason="")
     if reason == reasons.ROUTE_HELD:
-        until = since + RETRY_AFTER_FIGHT
+        until = later(since, RETRY_AFTER_FIGHT)
     elif reason == reasons.ROUTE_REPLACED_AGAIN and now - since < FIGHT_WINDOW:
         until = now + RETRY_AFTER_FIGHT
     else:
@@ -184,5 +185,5 @@ def _fight_ends(state: RoutePresent, now: datetime) -> datetime | None:
     same = set(state.corrected) & set(state.places)
     if not same or not _is_fought(state.corrected_before, changed):
         return None
-    until = changed + RETRY_AFTER_FIGHT
+    until = later(changed, RETRY_AFTER_FIGHT)
     return until if until > now else None

@@ -31,7 +31,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     D. `objects` are the checksums of the companion objects, by kind and name. `corrected` are the places of the last
     put-back, `corrected_at` is its time, and `corrected_before` the time of the put-back before it. `namespace` is the
     Rollout's: an object without one may be used from several namespaces. `announced`: proxies learn of Services from
-    objects of this kind.
+    objects of this kind. `said` is given anew by every write that changes what the object says.
     """
 
     release: str
@@ -47,6 +47,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     corrected_before: datetime | None = None
     announced: bool = False
     namespace: str = ""
+    said: str = ""
 
 
 def checksum(data: bytes) -> str:
@@ -72,6 +73,7 @@ def write_state(
     corrected_before: datetime | None = None,
     announced: bool = False,
     namespace: str = "",
+    said: str = "",
 ) -> str:
     """The annotation's text; `original` is the text of the other annotation."""
     content = encode(desired)
@@ -91,6 +93,7 @@ def write_state(
         corrected_before=corrected_before,
         announced=announced,
         namespace=namespace,
+        said=said,
     )
     return msgspec.json.encode(record).decode()
 

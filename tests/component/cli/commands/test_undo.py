@@ -6,14 +6,20 @@ from typing import Any
 
 import pytest
 
+from controller.api.names import KEPT_FOR
+from controller.api.workloads import template_hash
+from controller.cli.commands import undo
 from tests.component.cli.commands.scenes import JSON
 from tests.component.cli.double import (
     DEPLOYMENTS,
     REPLICA_SETS,
+    ROLLOUTS,
     Cluster,
     cluster,
     make_rollout,
 )
+
+REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
 
 
 def template(image: str, **labels: str) -> dict[str, Any]:
@@ -42,7 +48,7 @@ async def test_undo_writes_the_stable_template_over_the_generation_it_saw(tmp_pa
     async with cluster(tmp_path, make_rollout()) as api:
         with_workload(api)
         result = await api.run("rollout", "undo", "rollout/web")
-    assert (result.exit_code, result.output) == (0, "rollout.rollouts.kruise.io/web rolled back\n")
+    assert (result.exit_code, result.stdout) == (0, "rollout.rollouts.kruise.io/web rolled back\n")
     assert api.patches == [
         (
             f"{DEPLOYMENTS}/app",
@@ -53,6 +59,94 @@ async def test_undo_writes_the_stable_template_over_the_generation_it_saw(tmp_pa
             ],
         )
     ]
+
+
+async def test_undo_shows_what_it_writes(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        result = await api.run("undo", "web")
+    assert "-  image: new\n+  image: old\n" in result.stderr
+
+
+def under_release(api: Cluster, kept: str, owner: str = "uid-web") -> None:
+    """A release is under way, and keeps this revision as stable; its template has the image `kept`."""
+    api.collections[ROLLOUTS][0]["status"]["moonshift"]["release"] = "r"
+    stable = template("kept", **{"pod-template-hash": kept})
+    api.collections[REVISIONS] = [
+        {
+            "metadata": {
+                "name": "app-kept-x",
+                "labels": {KEPT_FOR: "u"},
+                "ownerReferences": [{"uid": owner, "controller": True}],
+            },
+            "revision": 1,
+            "data": {
+                "kept": {
+                    "workloadUid": "u",
+                    "stableRevision": kept,
+                    "stableTemplate": template_hash(json.dumps(stable).encode()),
+                },
+                "spec": {"template": stable},
+            },
+        }
+    ]
+
+
+async def test_undo_takes_the_template_that_the_release_keeps_where_no_replica_set_has_it(
+    tmp_path: Path,
+) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        api.collections[REPLICA_SETS] = []
+        under_release(api, "old1")
+        result = await api.run("undo", "web")
+    assert result.exit_code == 0
+    ((_, _, (_, written)),) = api.patches
+    assert written == {"op": "replace", "path": "/spec/template", "value": template("kept")}
+
+
+async def test_a_revision_of_another_owner_is_no_way_back(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        api.collections[REPLICA_SETS] = []
+        under_release(api, "old1", owner="somebody")
+        result = await api.run("undo", "web")
+    assert result.exit_code == 1
+    assert "is gone" in result.stderr
+    assert api.patches == []
+
+
+@pytest.mark.parametrize("command", ["undo", "abort"])
+async def test_undo_of_a_revision_that_only_the_status_names_needs_a_person(
+    tmp_path: Path, command: str
+) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        under_release(api, "older")
+        refused = await api.run(command, "web")
+        assert api.patches == []
+        agreed = await api.run("undo", "web", "--yes")
+    assert refused.exit_code == 1
+    assert "names revision old1 as stable, and the release keeps older" in refused.stderr
+    assert "undo web --yes" in refused.stderr
+    assert agreed.exit_code == 0
+    assert len(api.patches) == 1
+
+
+@pytest.mark.parametrize(("answer", "patches"), [(True, 1), (False, 0)])
+async def test_on_a_terminal_undo_asks_where_only_the_status_names_the_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bool, patches: int
+) -> None:
+    async def agreed(question: str) -> bool:
+        return answer
+
+    monkeypatch.setattr(undo, "is_terminal", lambda: True)
+    monkeypatch.setattr(undo, "agreed", agreed)
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        under_release(api, "older")
+        await api.run("undo", "web")
+    assert len(api.patches) == patches
 
 
 async def test_a_dry_run_asks_the_server_only(tmp_path: Path) -> None:
@@ -74,9 +168,6 @@ STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
 
 
 CLONE_SETS = "/apis/apps.kruise.io/v1alpha1/namespaces/default/clonesets"
-
-
-REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
 
 
 SERVED = {
@@ -129,7 +220,7 @@ async def test_undo_of_a_set_writes_the_template_of_its_stable_revision(
     async with cluster(tmp_path, rollout) as api:
         with_set(api, collection)
         result = await api.run("undo", "web")
-    assert (result.exit_code, result.output) == (0, "rollout.rollouts.kruise.io/web rolled back\n")
+    assert (result.exit_code, result.stdout) == (0, "rollout.rollouts.kruise.io/web rolled back\n")
     ((path, kind, (tested, written)),) = api.patches
     assert (path, kind) == (f"{collection}/app", JSON)
     assert tested == {"op": "test", "path": "/metadata/generation", "value": 4}

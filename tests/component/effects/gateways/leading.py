@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from controller.domain.decision import Refusal
+from controller.domain.decision import NotYet, Outcome, Refusal
 from controller.domain.observation import RoutePresent
 from controller.domain.traffic.drift.object_state import see_route
 from controller.effects.gateways import GatewayRoutes
@@ -36,6 +36,15 @@ def state(server: ObjectServer, reference: Any = ONE[0]) -> RoutePresent:
 
 def weights(server: ObjectServer) -> list[int]:
     return [entry["weight"] for entry in server.spec(*VS)["http"][-1]["route"]]
+
+
+async def led(routes: GatewayRoutes, wanted: Any) -> Outcome:
+    """Write the plan in as many passes as it needs, each after the wait of the one before."""
+    outcome = await routes.ensure(wanted)
+    for _ in BOTH:
+        if isinstance(outcome, NotYet):
+            outcome = await routes.ensure(wanted)
+    return outcome
 
 
 async def refused(routes: GatewayRoutes, wanted: Any = None) -> Refusal:

@@ -14,7 +14,7 @@ from controller.effects.gateways.refusals import UNWATCHED
 from controller.scripts.answer import Refused
 
 from . import world
-from .leading import BOTH, DR, ONE, VS, refused, rules, state, weights
+from .leading import BOTH, DR, ONE, VS, led, refused, rules, state, weights
 from .world import ObjectServer, Scripts, plan, split, subset
 
 
@@ -74,7 +74,7 @@ async def test_a_script_is_run_twice_for_an_object_once_in_a_process_and_once_in
 async def test_objects_are_written_after_their_references_in_any_order_of_the_list(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
-    await routes.ensure(plan(BOTH, labels={"version": "canary"}))
+    await led(routes, plan(BOTH, labels={"version": "canary"}))
     assert server.writes == ["DestinationRule/web", "VirtualService/web"]
     assert server.spec(*DR)["subsets"][-1] == {"name": "canary", "labels": {"version": "canary"}}
     assert server.spec(*VS)["http"][-1]["route"][-1]["destination"]["subset"] == "canary"
@@ -238,6 +238,7 @@ async def test_a_conflict_on_the_second_object_keeps_the_first_write_and_is_retr
 ) -> None:
     wanted = plan(BOTH)
     server.forbidden.add(("update", "VirtualService"))
+    assert isinstance(await routes.ensure(wanted), NotYet)
     await refused(routes, wanted)
     assert server.writes == ["DestinationRule/web"]
     server.forbidden.clear()
@@ -353,7 +354,7 @@ async def test_the_record_of_tried_scripts_goes_with_its_rollout(
     for number in range(5):
         owner = Key("shop", f"web-{number}")
         routes = GatewayRoutes(server, scripts, scripts, tried=tried.of(owner))
-        assert await routes.ensure(plan(BOTH, f"{10 + number}%")) == Done(wrote=True)
+        await routes.ensure(plan(BOTH, f"{10 + number}%"))
         assert set(tried._known) == {owner}
         tried.forget(owner)
     assert not tried._known

@@ -17,6 +17,7 @@ from controller.scripts.lookup import ScriptLibrary
 from tests.component.luaworker.process import worker
 
 from . import world
+from .leading import led
 from .world import ObjectServer, plan
 
 VS, DR = ("VirtualService", "nginx-vs"), ("DestinationRule", "nginx-dr")
@@ -62,7 +63,7 @@ async def test_the_documented_release_from_first_step_to_restore(client: ScriptC
     server, routes = world_with(client, {})
     before = {key: server.content(*key) for key in (VS, DR)}
 
-    assert await routes.ensure(plan(REFS, "20%", labels=LABELS)) == Done(wrote=True)
+    assert await led(routes, plan(REFS, "20%", labels=LABELS)) == Done(wrote=True)
     # The rule first, though it is listed last: a route to a subset that does not exist yet is an error 503.
     assert server.writes == ["DestinationRule/nginx-dr", "VirtualService/nginx-vs"]
     assert server.spec(*VS)["http"] == [{"route": [to("version-base", 80), to("canary", 20)]}]

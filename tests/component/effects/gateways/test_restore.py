@@ -13,7 +13,7 @@ from controller.effects.gateways import GatewayRoutes
 from controller.errors import ServerFault
 
 from . import world
-from .leading import BOTH, DR, ONE, VS, rules, state
+from .leading import BOTH, DR, ONE, VS, led, rules, state
 from .world import ObjectServer, Scripts, plan
 
 ALL = RestoreRoutes("demo", BOTH, "r1", "web")
@@ -24,7 +24,7 @@ async def test_objects_come_back_byte_for_byte_in_reverse_order(
 ) -> None:
     before = {key: server.content(*key) for key in (VS, DR)}
     for traffic in ("20%", "50%", "100%"):
-        await routes.ensure(plan(BOTH, traffic))
+        await led(routes, plan(BOTH, traffic))
     server.writes.clear()
     assert await routes.restore(ALL) == Done(wrote=True)
     assert server.writes == ["VirtualService/web", "DestinationRule/web"]
@@ -34,14 +34,14 @@ async def test_objects_come_back_byte_for_byte_in_reverse_order(
 async def test_each_record_says_how_deep_its_object_is(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
-    await routes.ensure(plan(BOTH))
+    await led(routes, plan(BOTH))
     assert [state(server, reference).depth for reference in BOTH] == [0, 1]
 
 
 async def test_an_object_that_another_one_names_is_restored_on_request(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
-    await routes.ensure(plan(BOTH))
+    await led(routes, plan(BOTH))
     server.writes.clear()
     pointing, pointed_at = (
         msgspec.structs.replace(ALL, references=(reference,)) for reference in BOTH
@@ -62,7 +62,7 @@ async def test_an_announcement_knows_how_deep_an_object_is_among_all(
 
 
 async def test_restoring_twice_writes_once(server: ObjectServer, routes: GatewayRoutes) -> None:
-    await routes.ensure(plan(BOTH))
+    await led(routes, plan(BOTH))
     await routes.restore(ALL)
     server.writes.clear()
     assert await routes.restore(ALL) == Done(wrote=False)
@@ -88,7 +88,7 @@ async def test_a_restore_that_was_cut_off_before_the_marks_went_goes_on(
 async def test_no_script_and_no_worker_is_needed(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:
-    await routes.ensure(plan(BOTH))
+    await led(routes, plan(BOTH))
     scripts.functions.clear()
     scripts.available = False
     assert await routes.restore(ALL) == Done(wrote=True)
@@ -116,7 +116,7 @@ async def test_the_changes_of_others_survive_restoring(
 
 
 async def test_missing_objects_are_skipped(server: ObjectServer, routes: GatewayRoutes) -> None:
-    await routes.ensure(plan(BOTH))
+    await led(routes, plan(BOTH))
     del server.objects[VS]
     assert await routes.restore(ALL) == Done(wrote=True)
     assert not world.ours(server.annotations(*DR))
@@ -164,7 +164,7 @@ async def test_removing_both_annotations_by_hand_is_the_way_out(
 async def test_nothing_below_an_object_that_could_not_be_restored_is_restored(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
-    await routes.ensure(plan(BOTH))
+    await led(routes, plan(BOTH))
     server.writes.clear()
     server.before_write = lambda edited: edited["metadata"].update(labels={"by": "x"})
     assert isinstance(await routes.restore(ALL), NotYet)

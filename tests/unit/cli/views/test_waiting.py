@@ -153,6 +153,23 @@ def test_the_grace_period_between_routes_and_the_objects_that_they_named_is_repo
     assert [timer.what for timer in timers(context)] == ["grace period after the routes moved"]
 
 
+def test_the_grace_period_before_a_route_names_a_subset_is_reported() -> None:
+    named = {"content": "x", "since": ago(1)}
+    rollout = make_rollout(state="StepTrafficRouting", namedContent=named)
+    pod = make_pod("web-1", NEW)
+    raw = msgspec.Raw(b"{}")
+    routes = (
+        RouteSeen(route_to("VirtualService"), RoutePresent(raw)),
+        RouteSeen(route_to("DestinationRule"), RoutePresent(raw, plan="p", in_use=True, depth=1)),
+    )
+    parts = {"pods": (pod,), "slices": (make_slice("web-canary", pod),), "routes": routes}
+    assert waits_for(rollout, make_situation(rollout, **parts)) == (
+        "the grace period after gateway objects were written that others name"
+    )
+    later = make_rollout(state="StepTrafficRouting", namedContent={**named, "since": ago(9)})
+    assert "to follow step 1" in waits_for(later, make_situation(later, **parts))
+
+
 def test_a_grace_period_without_a_wait_is_not_shown() -> None:
     rollout = make_rollout(state="StepUpgrade", routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
     assert waits_for(rollout) == "the new pods of this step to be ready"

@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from controller.api.meta import ObjectMeta
+from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.api.networking import Service, ServiceSpec
 from controller.domain.admission.named import Named, PacedStep
 from controller.domain.admission.surroundings import (
@@ -89,6 +90,30 @@ def test_a_step_that_is_all_of_a_small_workload_is_warned_of(
         (
             "spec.strategy.canary.steps[0]: Deployment shop/web has 1 replica, and replicas: 5% is all of them: the "
             "new version gets all requests there, not 5%; use enableExtraWorkloadForCanary, or more replicas"
+        )
+    ] * warned
+
+
+@pytest.mark.parametrize(
+    ("seconds", "deadline", "warned"),
+    [
+        (30, 20, True),
+        (20, 20, True),
+        (19, 20, False),
+        (30, None, False),
+        (FREEZE_MIN_READY_SECONDS, 20, False),
+    ],
+)
+def test_work_that_cannot_fit_into_the_deadline_of_a_step_is_warned_of(
+    seconds: int, deadline: int | None, warned: bool
+) -> None:
+    """The owner's minReadySeconds are work. Our own hold of a Deployment writes another number there."""
+    pressed = structs.replace(WORKLOAD, deadline=deadline)
+    found = remarks((pressed,), {pressed: Template({}, 3, seconds)}, "shop")
+    assert [remark.text for remark in found] == [
+        "spec.workloadRef: Deployment shop/web has minReadySeconds: 30, so no step is ready within "
+        "progressDeadlineSeconds: 20; make progressDeadlineSeconds longer than that".replace(
+            "30", str(seconds)
         )
     ] * warned
 

@@ -14,6 +14,7 @@ from controller.domain.gates import jobs
 from controller.domain.gates.asking import asked_about
 from controller.domain.gates.jobs import Ended, JobCondition, JobStatus
 from controller.domain.gates.measurement import Finding, Measurement, read
+from controller.domain.gates.origins import name_of_release
 from controller.domain.gates.watching import Asked, look
 from controller.domain.gates.wording import UnknownWord, filled
 
@@ -95,7 +96,7 @@ def test_the_conditions_show_the_end() -> None:
 
 def test_texts_of_a_job_are_filled_and_an_unknown_word_is_reported() -> None:
     one = metric(template={"args": ["--url", "http://{{ canary.service }}/"], "n": 2, "x": None})
-    found = filled(one, {"canary.service": "web-canary"})
+    found = filled(one, {"canary.service": name_of_release("web-canary")})
     assert isinstance(found, Metric)
     assert found.job is not None
     assert jobs.tree(found.job) == {

@@ -25,7 +25,8 @@ from controller.domain import reasons
 from controller.domain.availability import Forbidden
 from controller.domain.decision import Refusal
 from controller.domain.gates.golden import GoldenQuery, expanded
-from controller.domain.gates.resolving import Resolved, resolved
+from controller.domain.gates.origins import Word, name_of_release
+from controller.domain.gates.resolving import resolved
 from controller.domain.gates.wording import UnknownWord, filled
 
 WORKLOAD = ObjectMeta(labels={"team": "shop"}, annotations={"slo": "0.99"})
@@ -39,7 +40,9 @@ def template(*args: Argument) -> AnalysisTemplate:
 
 def args_of(analysis: Analysis, *defaults: Argument) -> dict[str, str] | str:
     found = resolved(analysis, {REF: template(*defaults)}, WORKLOAD)
-    return found.args if isinstance(found, Resolved) else found.message
+    if isinstance(found, Refusal):
+        return found.message
+    return {name: word.text for name, word in found.args.items()}
 
 
 def of_template(*args: Argument) -> Analysis:
@@ -81,9 +84,19 @@ def test_an_annotation_of_the_workload_cannot_name_a_secret() -> None:
     assert "may not hold {{" in found.message
 
 
+@pytest.mark.parametrize("place", ["query", "samples"])
+def test_a_query_gets_no_value_of_a_secret(place: str) -> None:
+    """Its result is in the status, and a query can answer one letter after the other."""
+    asked = msgspec.structs.replace(PrometheusQuery(query="up"), **{place: "vector({{ args.x }})"})
+    words = {"args.x": "{{ secret metrics/tenant }}"}
+    problem = filled(Metric("errors", prometheus=asked), words)
+    assert isinstance(problem, UnknownWord)
+    assert "a query gets no value of a Secret" in problem.message
+
+
 def test_a_job_gets_no_value_of_a_secret() -> None:
     spec = msgspec.Raw(b'{"template":{"args":["{{ args.x }}"]}}')
-    words = {"args.x": "{{ secret metrics/tenant }}"}
+    words = {"args.x": Word("{{ secret metrics/tenant }}")}
     found = filled(Metric(name="smoke", job=JobQuery(spec=spec)), words)
     assert isinstance(found, UnknownWord)
     assert "name the Secret in its env" in found.message
@@ -130,7 +143,7 @@ def test_two_metrics_of_one_name_are_reported() -> None:
 
 
 def test_every_text_of_a_metric_is_filled() -> None:
-    words = {"service": "web-canary", "args.zone": "eu"}
+    words = {"service": name_of_release("web-canary"), "args.zone": Word("eu")}
     asked = PrometheusQuery(
         address="http://{{ args.zone }}",
         query="up{s='{{service}}'}[{{ window }}]",
@@ -153,14 +166,14 @@ def test_every_text_of_a_metric_is_filled() -> None:
 
 def test_a_page_alone_is_filled() -> None:
     page = Metric(name="m", web=WebQuery(url="http://{{ service }}/"))
-    found = filled(page, {"service": "web"})
+    found = filled(page, {"service": name_of_release("web")})
     assert found == Metric(name="m", web=WebQuery(url="http://web/"))
     assert filled(Metric(name="m"), {}) == Metric(name="m")
 
 
 def test_an_empty_word_is_no_value() -> None:
     asked = Metric(name="m", prometheus=PrometheusQuery(query="up{s='{{ service }}'}"))
-    found = filled(asked, {"service": "", "step": "1"})
+    found = filled(asked, {"service": Word(""), "step": Word("1")})
     assert isinstance(found, UnknownWord)
     assert found.message == ("metric m: {{ service }} has no value here; known are step, window")
 

@@ -30,6 +30,7 @@ from tests.unit.builders import (
     KEY,
     NAMESPACE,
     inner_of,
+    lose_kept,
     make_rollout,
     make_strategy,
     make_world,
@@ -223,17 +224,10 @@ def without_stable_replica_set(world: World) -> None:
             world.cluster.replica_sets.delete(found.metadata.key)
 
 
-def forget_template(world: World) -> None:
-    """It was too large to be kept in status."""
-    rollout = world.cluster.rollouts[KEY]
-    forgotten = with_moonshift_status(rollout.status, kept_template="")
-    world.cluster.rollouts.put(structs.replace(rollout, status=forgotten))
-
-
 def test_a_rollback_without_a_kept_template_holds_instead() -> None:
     world = released(gated(on_failure=OnFailure.ROLLBACK))
     without_stable_replica_set(world)
-    forget_template(world)
+    lose_kept(world)
     world.passes.measures.series["errors"] = (0.07,)
     wait(world, 30)
     assert ours_of(world).failed_template == ""
@@ -353,7 +347,7 @@ def test_a_background_without_a_kept_template_holds_instead() -> None:
     watching = gated(on_failure=OnFailure.ROLLBACK)
     world = released(None, background=watching, pause=Pause())
     without_stable_replica_set(world)
-    forget_template(world)
+    lose_kept(world)
     world.passes.measures.series["errors"] = (0.07,)
     wait(world, 30)
     assert ours_of(world).failed_template == ""

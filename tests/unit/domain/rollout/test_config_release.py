@@ -4,11 +4,13 @@ from itertools import pairwise
 
 import pytest
 
+from controller.api.meta import ObjectMeta
 from controller.api.rollout import Phase
 from controller.domain import reasons
 from controller.domain.rollout.config_release import copy_name
 from tests.unit.builders import (
     KEY,
+    NAMESPACE,
     ours_of,
     status_of,
     wait,
@@ -43,6 +45,22 @@ def test_a_changed_content_is_released_step_by_step(style: str, kind: str) -> No
     finish(world)
     assert status_of(world).phase == Phase.HEALTHY
     assert running(world) == {stamp(world): 10}
+
+
+def test_a_secret_whose_owner_does_not_ask_leaves_no_digest_and_no_copy() -> None:
+    world = tracking()
+    says(world, "two", SECRET, metadata=ObjectMeta(name="web", namespace=NAMESPACE))
+    world.rest()
+    pair = record(world).stable
+    assert pair is not None
+    assert list(pair.contents) == ["ConfigMap/web"]
+    assert copies(world, SECRET) == []
+    reason, message = tracking_condition(world)
+    assert reason == reasons.CONFIG_TRACKED
+    assert message == (
+        "ConfigMap/web; not Secret/web: a person who may write the Secret annotates it moonshift.dev/track-config=true "
+        "to have its changes released"
+    )
 
 
 def test_the_running_content_is_kept_at_rest_and_after_each_release() -> None:

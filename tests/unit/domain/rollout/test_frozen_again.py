@@ -14,6 +14,7 @@ from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
     SETS,
+    lose_kept,
     make_deployment,
     make_pod_set,
     make_set_world,
@@ -182,11 +183,7 @@ def test_nothing_moves_once_the_owners_values_are_lost() -> None:
     found = workload_of(world)
     bare = structs.replace(found.metadata, annotations={})
     world.cluster.deployments.put(structs.replace(found, metadata=bare))
-    rollout = world.cluster.rollouts[KEY]
-    forgot = structs.replace(ours_of(world), owners_record="")
-    world.cluster.rollouts.put(
-        structs.replace(rollout, status=structs.replace(rollout.status, moonshift=forgot))
-    )
+    lose_kept(world)
     world.rest()
     stalled = condition(status_of(world), "Stalled")
     assert stalled is not None
@@ -202,10 +199,7 @@ def test_a_plain_set_that_holds_no_pod_has_its_owners_values_in_its_spec(which: 
     world = make_set_world(which)
     release_set(world)
     world.rest()
-    rollout = world.cluster.rollouts[KEY]
-    forgot = structs.replace(ours_of(world), owners_record="")
-    status = structs.replace(rollout.status, moonshift=forgot)
-    world.cluster.rollouts.put(structs.replace(rollout, status=status))
+    lose_kept(world)
     world.people.unheard = True
     world.people.replace_set(KEY, make_pod_set(which, version="v3").spec)
     world.people.unheard = False

@@ -9,7 +9,7 @@ from controller.api.rollout import MoonshiftStatus, Phase, StepState
 from controller.domain import reasons
 from controller.domain.rollout.deadline import with_deadline
 from controller.domain.rollout.release_context import ReleaseContext
-from controller.domain.rollout.status import condition, with_moonshift_status
+from controller.domain.rollout.status import condition
 from controller.domain.rollout.transition import Stop
 from tests.unit.builders import (
     KEY,
@@ -127,10 +127,9 @@ def test_where_the_stable_template_is_not_kept_nothing_is_rolled_back() -> None:
     seen = world.observe(KEY)
     assert seen is not None
     assert seen.workload is not None
-    lost = structs.replace(seen, workload=structs.replace(seen.workload, replica_sets=()))
+    lost = structs.replace(seen, workload=structs.replace(seen.workload, replica_sets=()), kept=())
     late = world.cluster.now + timedelta(hours=1)
-    status = with_moonshift_status(status_of(world), kept_template="")
-    stop = with_deadline(ReleaseContext(seen=lost, now=late), Stop(status))
+    stop = with_deadline(ReleaseContext(seen=lost, now=late), Stop(status_of(world)))
     assert stop.actions == ()
     assert stop.problem is not None
     assert stop.problem.reason == reasons.DEADLINE_EXCEEDED

@@ -2,29 +2,25 @@
 
 from collections.abc import Callable
 
-import msgspec
 import pytest
 from msgspec import structs
 
-from controller.api.jsontree import JsonObject
 from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.api.rollout import Phase
 from controller.domain import reasons
-from controller.domain.rollout.reverting import MAX_KEPT_BYTES
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
+    lose_kept,
     make_deployment,
     make_rollout,
     make_steps,
     make_strategy,
     make_world,
-    ours_of,
     release,
     revision_of,
     sizes_of,
     status_of,
-    template,
     wait,
     workload_of,
 )
@@ -62,46 +58,31 @@ def gone_on(world: World) -> World:
     return world
 
 
-@pytest.mark.parametrize("style", ["partition"])
-def test_a_deleted_stable_replica_set_is_reported(style: str) -> None:
-    world = deleted_stable(at_half(style))
+def lost_stable(world: World) -> World:
+    """The same, and nothing keeps its template any more."""
+    revision = revision_of(world, "v1")
+    (stable,) = [rs for rs in world.cluster.replica_sets if rs.revision == revision]
+    world.cluster.replica_sets.remove(stable.metadata.key)
+    lose_kept(world)
+    world.rest()
+    return world
+
+
+def test_a_stable_replica_set_that_is_kept_nowhere_is_reported() -> None:
+    world = lost_stable(at_half("partition"))
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
     assert f"its ReplicaSet web-{revision_of(world, 'v1')} was deleted" in text
-    assert "kubectl moonshift undo web" in text
+    assert "undo web" not in text
+    assert "apply the manifest of img:v1" in text
     assert "promote web" in text
 
 
-def test_a_template_too_large_to_keep_is_gone_with_its_replica_set() -> None:
-    environment = [{"name": "LARGE", "value": "x" * MAX_KEPT_BYTES}]
-    tree = msgspec.json.decode(template("v1"), type=JsonObject)
-    tree["spec"] = {"containers": [{"name": "web", "image": "img:v1", "env": environment}]}
-    large = msgspec.Raw(msgspec.json.encode(tree, order="sorted"))
-    workload = make_deployment()
-    spec = structs.replace(workload.spec, template=large)
-    world = make_world(make_rollout(), structs.replace(workload, spec=spec))
-    release(world)
-    world.rest()
-    assert ours_of(world).kept_template == ""
-    stable = ours_of(world).stable_revision
-    (kept,) = [rs for rs in world.cluster.replica_sets if rs.revision == stable]
-    world.cluster.replica_sets.remove(kept.metadata.key)
-    world.rest()
+def test_a_deleted_stable_replica_set_of_blue_green_is_reported() -> None:
+    world = deleted_stable(at_half("blueGreen"))
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
-    assert "undo web" not in text
-    assert "apply the manifest of img:v1" in text
-
-
-def test_the_stable_version_comes_back_although_its_replica_set_was_deleted() -> None:
-    world = deleted_stable(at_half("partition"))
-    assert sizes_of(world) == {"v2": 10}
-    kept = ours_of(world).kept_template
-    world.people.edit(KEY, template=msgspec.Raw(kept.encode()))
-    world.rest()
-    assert sizes_of(world) == {"v1": 10}
-    assert status_of(world).phase == "Healthy"
-    assert ours_of(world).kept_template == ""
+    assert "kubectl moonshift undo web" in text
 
 
 def test_a_canary_release_is_rolled_back_although_the_stable_replica_set_was_deleted() -> None:
@@ -153,7 +134,7 @@ def test_undo_goes_back_to_the_stable_version() -> None:
     assert stalled(world)[0] == ""
 
 
-@pytest.mark.parametrize("lose", [deleted_stable, gone_on])
+@pytest.mark.parametrize("lose", [lost_stable, gone_on])
 def test_promote_ends_the_release_with_the_running_version(lose: Callable[[World], World]) -> None:
     """It jumps to the last step, and approves that."""
     world = at_first_step()

@@ -46,7 +46,8 @@ def says(
 ) -> ConfigObject:
     """The owner applies a ConfigMap or Secret `web` with this content."""
     shelf = world.cluster.configs[kind]
-    found = shelf.get(KEY) or ConfigObject(ObjectMeta(name="web", namespace=NAMESPACE))
+    meta = ObjectMeta(name="web", namespace=NAMESPACE, annotations=ON if kind is SECRET else {})
+    found = shelf.get(KEY) or ConfigObject(meta)
     return shelf.put(structs.replace(found, data={"key": content}, **changes))
 
 

@@ -1,0 +1,57 @@
+"""Words in an address and in a header: each value is escaped for its place, or refused.
+
+Invariant: pure. A value of others never decides which server is asked, adds no part to a path, no parameter and no
+header, and leaves no folder of a path.
+"""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from controller.domain.gates.origins import Origin, Piece, Unplaced, unfit
+
+HOST = "it would say which address is asked"
+FOLDER = "it stands for another folder of the path"
+HEADER = 'in a header only printable ASCII characters without , ; | " and \\ may stand'
+_BEHIND_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\\]+[/?#]")
+_HEADER = re.compile(r"[ !#-+\--:<-\[\]-{}~]*")
+
+
+def in_address(pieces: Sequence[Piece]) -> str | Unplaced:
+    """The address with every word in its place; or the word that may not stand there."""
+    done = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            done += piece
+        elif piece.word.origin is not Origin.OTHERS:
+            done += piece.word.text
+        else:
+            text = piece.word.text
+            if why := _refused(text, done):
+                return Unplaced(piece.name, why)
+            done += quote(text, safe="")
+    return done
+
+
+def _refused(text: str, before: str) -> str:
+    if why := unfit(text):
+        return f"it {why}"
+    if not _BEHIND_HOST.match(before):
+        return HOST
+    in_path = "?" not in before and "#" not in before
+    segment = re.sub("%2e", ".", before.rpartition("/")[2], flags=re.IGNORECASE)
+    return FOLDER if in_path and not (segment + text).strip(".") else ""
+
+
+def in_header(pieces: Sequence[Piece]) -> str | Unplaced:
+    """The header's value with every word in its place; or the word that may not stand there."""
+    done = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            done += piece
+            continue
+        text = piece.word.text
+        if piece.word.origin is Origin.OTHERS and (unfit(text) or not _HEADER.fullmatch(text)):
+            return Unplaced(piece.name, HEADER)
+        done += text
+    return done

@@ -1,0 +1,171 @@
+"""Pods of revisions that were given up leave a set of pods before its owner's own limits return.
+
+Why: a partition and OnDelete say which pods may not get the *new* template. After a rollback the stable template is the
+newest one, so these limits protected the pods that were rolled back: they ran and served for ever. The same holds for
+pods of a revision that a third one replaced. Invariants: a revision is given up if it is neither the template's, nor
+the stable one, nor one that ran beside the stable one when the release began: pods that the owner keeps at an older
+revision stay there, as far as the order of the set's own controller allows. Without such limits nothing is written: the
+owner's own update replaces these pods.
+"""
+
+from controller.api.jsontree import JsonObject, changed
+from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
+from controller.api.workloads import Pod
+from controller.domain.decision import Action, FieldOfSpec
+from controller.domain.pods.daemonset import Nodes, may_go, most_unavailable
+from controller.domain.pods.partition import (
+    kept_old,
+    moving_no_pod,
+    ordinals,
+    partition_of,
+    partitioned,
+)
+from controller.domain.pods.readiness import Readiness
+from controller.domain.rollout.moving.sets import (
+    Sets,
+    alive_pods,
+    blocked_set,
+    deletion_of,
+    most_unavailable_pods,
+    owners_limits,
+    owners_strategy,
+    set_strategy,
+)
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.transition import Stop
+
+BY_NODES = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
+"""Kinds whose controller creates every pod from the present template, so exactly these pods can be deleted."""
+
+
+class SetsWithLimits(Sets):
+    """Answers that are the same for all kinds, where the owner's limits keep pods from a new template."""
+
+    def scale_up_stable(
+        self, context: ReleaseContext, stable: Readiness
+    ) -> tuple[Action, ...] | None:
+        """There is no surge: stable pods take the places of new ones, also of those that the owner's limits protect."""
+        if owner_limits_updates(context):
+            return given_up_moves(context, context.seen.rollout.status, self.owners_fields(context))
+        return super().scale_up_stable(context, stable)
+
+    def given_up_pods_leave(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """The pods of given-up revisions are replaced before the owner's limits return."""
+        return given_up_pods_leave(context, status, self.owners_fields(context))
+
+
+def given_up_pods(context: ReleaseContext, status: RolloutStatus) -> list[Pod]:
+    """The pods of given-up revisions, also those that are being deleted; none while the template's own revision is not
+    known.
+    """
+    ours, present = moonshift_status(status), context.present_revision
+    keep = (present, ours.stable_revision, *ours.older_revisions)
+    return [pod for pod in context.workload.pods if present and pod.revision not in keep]
+
+
+def owner_limits_updates(context: ReleaseContext) -> bool:
+    """The owner's strategy keeps some pods from getting a new template; false if it is not known: the live one has our
+    part in it.
+    """
+    return context.owners is not None and keeps_old_pods(context)
+
+
+def keeps_old_pods(context: ReleaseContext) -> bool:
+    """The owner's strategy, or the live one of a set that is not held, keeps some pods from getting a new template."""
+    return owners_limits(context).type == "OnDelete" or _kept(context) > 0
+
+
+def given_up_pods_leave(
+    context: ReleaseContext, status: RolloutStatus, fields: tuple[FieldOfSpec, ...] = ()
+) -> Stop | None:
+    """Replace the pods of given-up revisions; None when the owner's own limits can return."""
+    if not owner_limits_updates(context):
+        return None
+    left = given_up_pods(context, status)
+    if not left and not _returns(context, status):
+        return None
+    counted = context.ready(context.promoted_pods)
+    wanted = context.replicas - len(_others(context, left))
+    enough = counted.ready >= wanted - most_unavailable_pods(context)
+    if context.observed and not left and counted.pods >= wanted and enough:
+        return None
+    blocked = blocked_set(context, status)
+    if blocked is not None:
+        return blocked
+    return Stop(status, given_up_moves(context, status, fields), wake_at=counted.next_at)
+
+
+def given_up_moves(
+    context: ReleaseContext, status: RolloutStatus, fields: tuple[FieldOfSpec, ...] = ()
+) -> tuple[Action, ...]:
+    """The next moves: the strategy under which these pods can leave; then deletions where it is not enough."""
+    left = given_up_pods(context, status)
+    written = set_strategy(context, _strategy(context, left), fields)
+    if written or not context.observed:
+        return written
+    leaving = [pod for pod in left if not pod.metadata.deleting]
+    match context.workload.kind:
+        case WorkloadKind.DAEMON_SET | WorkloadKind.ADVANCED_DAEMON_SET:
+            going = _node_by_node(context, status, leaving)
+        case WorkloadKind.STATEFUL_SET:
+            # An unready pod would block the set's controller for ever.
+            going = [pod for pod in leaving if pod.ready_since is None and not pod.updated_in_place]
+        case _:
+            going = []
+    return tuple(map(deletion_of, going))
+
+
+def _returns(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The template is the stable one again."""
+    return context.template_hash == moonshift_status(status).stable_template
+
+
+def _kept(context: ReleaseContext) -> int:
+    partition = partition_of(context.workload.kind, owners_strategy(context))
+    return kept_old(partition, context.replicas)
+
+
+def _others(context: ReleaseContext, left: list[Pod]) -> list[Pod]:
+    """The pods that are neither given up nor of the template's revision."""
+    given_up = {pod.revision for pod in left}
+    return [
+        pod
+        for pod in alive_pods(context)
+        if pod.revision not in given_up and pod.revision != context.present_revision
+    ]
+
+
+def _strategy(context: ReleaseContext, left: list[Pod]) -> JsonObject:
+    """The owner's strategy with a limit that protects no given-up pod, and no fewer of the others than necessary."""
+    kind, own = context.workload.kind, owners_strategy(context)
+    if kind in BY_NODES:
+        return moving_no_pod(kind, own)
+    rolling = owners_limits(context).rolling_update
+    unordered = rolling is not None and rolling.unordered_update is not None
+    if kind is WorkloadKind.STATEFUL_SET and not unordered:
+        first = context.pod_set.spec.ordinals
+        there = ordinals(left, first.start if first is not None else 0)
+        protected = min(there, default=_kept(context))
+    else:
+        protected = len(_others(context, left))
+    return changed(
+        partitioned(kind, own, min(_kept(context), protected)), ("rollingUpdate", "selector"), None
+    )
+
+
+def _node_by_node(
+    context: ReleaseContext, status: RolloutStatus, leaving: list[Pod]
+) -> tuple[Pod, ...]:
+    alive = alive_pods(context)
+    nodes = Nodes(
+        size=context.replicas,
+        new=tuple(pod for pod in alive if pod not in leaving),
+        old=tuple(leaving),
+        leaving=len(context.workload.pods) - len(alive),
+    )
+    rolling = owners_limits(context).rolling_update
+    limit = most_unavailable(
+        rolling.max_unavailable if rolling is not None else None, context.replicas
+    )
+    return may_go(nodes, context.replicas, limit, moonshift_status(status).stable_revision)

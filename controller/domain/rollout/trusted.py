@@ -1,0 +1,221 @@
+"""Reads a stored status with doubt: what it says has to agree with itself, with the plan and with the workload.
+
+Why it exists: the status is the controller's, and admission and a policy keep others from it. Both may be away for a
+while, and then somebody can write anything: a step that the plan does not have, an end that was never reached, the new
+revision as the stable one. Invariant: of a status that contradicts itself, nothing is believed that lets a release go
+on. The release stays at the lowest of the steps that it may be at, begins that step again without removing a pod, and
+its approval is asked for again. A status that the controller wrote passes unchanged. It must not decide anything else.
+
+Not found out: a status that somebody forged in all its parts, so that it agrees with itself (docs/security.md).
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from msgspec import structs
+
+from controller.api.rollout import (
+    Phase,
+    RolloutStatus,
+    StepState,
+)
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain import reasons
+from controller.domain.decision import Note, Severity
+from controller.domain.rollout.beginning import stable_at_admission
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.jump import go_to
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    known_template,
+    moonshift_status,
+)
+from controller.domain.rollout.status import with_canary, with_moonshift_status
+
+SKEW = timedelta(minutes=10)
+"""How far the clock of another replica may be ahead."""
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+_EXCHANGES = ("", "stable", "returned")
+_LED_AWAY = ("", "service", "routes")
+
+
+def trusted(context: ReleaseContext) -> tuple[RolloutStatus, tuple[Note, ...]]:
+    """The stored status as far as it can be believed, and a note if that is not all of it."""
+    rollout = context.seen.rollout
+    status, doubts = rollout.status, list(rollout.unreadable)
+    for doubt, rule in _RULES:
+        mended = rule(context, status)
+        if mended != status:
+            doubts.append(doubt)
+            status = mended
+    if not doubts:
+        return status, ()
+    if _is_at_a_step(context, status):
+        status = with_moonshift_status(
+            _asked_again(context, status), approval=None, pause_not_before=None
+        )
+    text = (
+        f"the status said what cannot be ({'; '.join(doubts)}) and was mended from what is seen; the controller did "
+        "not write it like this, and the API server's audit log says who did"
+    )
+    return status, (Note(reasons.STATUS_MENDED, text, Severity.WARNING),)
+
+
+def _is_at_a_step(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """A release is under way, and its steps have not ended."""
+    ours = moonshift_status(status)
+    return (
+        status.phase == Phase.PROGRESSING
+        and bool(ours.release and context.steps)
+        and not ours.goal
+        and context.seen.workload is not None
+    )
+
+
+def _asked_again(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """The present step begins again: what is in place stays, and its pause is entered anew."""
+    return go_to(context, status, min(max(1, moonshift_status(status).step), len(context.steps)))
+
+
+# --- the rules: each returns the status that it can believe -----------------------------------------
+
+
+def _known_words(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """Phases, states and ends are those that the controller knows."""
+    if status.phase not in ("", *Phase):
+        status = structs.replace(status, phase=Phase.PROGRESSING if _released(status) else "")
+    ours = moonshift_status(status)
+    changes: dict[str, object] = {}
+    if ours.state not in ("", *StepState):
+        changes["state"] = StepState.BEFORE_STEP_UPGRADE
+    if ours.goal not in ("", *Goal):
+        changes["goal"] = ""
+    if ours.template_exchange not in _EXCHANGES or (
+        ours.template_exchange and context.kind is not WorkloadKind.DAEMON_SET
+    ):
+        changes["template_exchange"] = ""
+    sides = {name: side for name, side in ours.empty_sides.items() if side.led_away in _LED_AWAY}
+    if len(sides) < len(ours.empty_sides):
+        changes["empty_sides"] = sides
+    return with_moonshift_status(status, **changes) if changes else status
+
+
+def _released(status: RolloutStatus) -> bool:
+    return bool(moonshift_status(status).release)
+
+
+def _possible_times(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """No time lies ahead; a missing one counts as now, so that waits can only become longer."""
+    latest = context.now + SKEW
+    ours = moonshift_status(status)
+    mended = _with_times(ours, latest)
+    return structs.replace(status, moonshift=mended) if mended is not ours else status
+
+
+def _with_times(value: object, latest: datetime) -> object:
+    """The value without impossible times; the very same object if it has none."""
+    if isinstance(value, datetime):
+        return value if EARLIEST <= value <= latest else None
+    if isinstance(value, msgspec.Struct):
+        changes = {}
+        for name in value.__struct_fields__:
+            before = getattr(value, name)
+            after = _with_times(before, latest)
+            if after is not before:
+                changes[name] = after
+        return structs.replace(value, **changes) if changes else value
+    if isinstance(value, tuple):
+        found = tuple(_with_times(one, latest) for one in value)
+        same = all(one is before for one, before in zip(found, value, strict=True))
+        return value if same else tuple(one for one in found if one is not None)
+    if isinstance(value, dict):
+        kept = {name: _with_times(one, latest) for name, one in value.items()}
+        same = all(kept[name] is one for name, one in value.items())
+        return value if same else {name: one for name, one in kept.items() if one is not None}
+    return value
+
+
+def _one_place(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """The step is in the plan, and what is written about it in three places agrees in two of them at least.
+
+    A person may have changed `currentStepIndex` by hand, which `jump` reports. A plan that was edited is shorter.
+    """
+    ours, inner = moonshift_status(status), canary_status(status)
+    if not _is_at_a_step(context, status):
+        return status
+    edited = inner.rollout_hash not in ("", context.seen.plan_hash)
+    visited = ours.visits[-1].step if ours.visits else 0
+    known = [step for step in (visited, inner.current_step_index) if step >= 1]
+    step = ours.step
+    if known and step not in known:
+        step = min(step, *known) if step >= 1 else min(known)
+    if not edited:
+        step = min(step, len(context.steps))
+    step = max(1, step)
+    return status if step == ours.step else with_moonshift_status(status, step=step)
+
+
+def _one_state(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """The state is the one that clients see; they write StepReady over it, which is their approval."""
+    ours, shown = moonshift_status(status), canary_status(status).current_step_state
+    if not _is_at_a_step(context, status) or shown in ("", ours.state, StepState.STEP_READY):
+        return status
+    return with_moonshift_status(status, state=StepState.BEFORE_STEP_UPGRADE)
+
+
+def _reached_end(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """A release succeeds at the last step, in its last state."""
+    ours = moonshift_status(status)
+    at_the_last = ours.step >= len(context.steps) and StepState.COMPLETED in (
+        ours.state,
+        canary_status(status).current_step_state,
+    )
+    if ours.goal == Goal.SUCCESS and _released(status) and not at_the_last:
+        return with_moonshift_status(status, goal="", goal_since=None)
+    completed = ours.state == StepState.COMPLETED and _is_at_a_step(context, status)
+    if completed and ours.step < len(context.steps):
+        return with_moonshift_status(status, state=StepState.BEFORE_STEP_UPGRADE)
+    return status
+
+
+def _asked_for_phase(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """A Rollout that is not disabled, and was not when its end began, is not on the way to be."""
+    leaving = status.phase == Phase.DISABLING and not context.seen.rollout.spec.disabled
+    found = canary_status(status).finalising_step
+    if leaving and not found and _released(status):
+        return structs.replace(status, phase=Phase.PROGRESSING)
+    return status
+
+
+def _old_revision(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """The stable revision is not the one that is being released: the workload itself says which one it is."""
+    ours = moonshift_status(status)
+    if not _is_at_a_step(context, status) or ours.by_id or ours.returning:
+        return status
+    if known_template(status) != context.template_hash:
+        return status
+    revision, template = stable_at_admission(context)
+    if not revision or template == context.template_hash:
+        return status
+    is_new = context.template_hash == ours.stable_template or (
+        ours.stable_revision in (context.new_revision, context.present_revision)
+        and bool(ours.stable_revision)
+    )
+    if not is_new:
+        return status
+    status = with_canary(status, stable_revision=revision)
+    return with_moonshift_status(status, stable_revision=revision, stable_template=template)
+
+
+Rule = Callable[[ReleaseContext, RolloutStatus], RolloutStatus]
+_RULES: tuple[tuple[str, Rule], ...] = (
+    ("a word that has no meaning", _known_words),
+    ("a time that lies ahead or long ago", _possible_times),
+    ("an end that the release has not reached", _reached_end),
+    ("an end that nobody asked for", _asked_for_phase),
+    ("another step than it is at", _one_place),
+    ("another state than it shows", _one_state),
+    ("the new revision as the stable one", _old_revision),
+)
