@@ -22,6 +22,7 @@ from controller.domain.decision import Measure
 from controller.domain.gates import jobs
 from controller.domain.gates.jobs import Ended, JobStatus
 from controller.domain.rights import with_remedy
+from controller.domain.traffic.companions.claims_of_tools import inherited
 from controller.errors import (
     AlreadyExists,
     ApiError,
@@ -108,7 +109,9 @@ class GateJobs:
         rollout = msgspec.json.decode(
             await self._client.get(ROLLOUTS, key.namespace, key.name), type=_Rollout
         )
-        body = jobs.made(key, rollout.metadata.uid, asked, jobs.tree(query), seconds)
+        labels = inherited(rollout.metadata.labels)
+        owner = msgspec.structs.replace(rollout.metadata, labels=labels)
+        body = jobs.made(owner, asked, jobs.tree(query), seconds)
         try:
             raw = await self._client.create(JOBS, key.namespace, msgspec.json.encode(body))
         except AlreadyExists as exists:

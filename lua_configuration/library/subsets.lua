@@ -58,6 +58,28 @@ function subsets.of_release(step, names, whole, labels_of, remedy)
     return result
 end
 
+---The value of a field on which all subsets with stable pods agree; nil if they do not. If the labels of the pods are not
+---known, all subsets have to agree.
+---@param step moonshift.Step
+---@param list table[] subsets with labels
+---@param field string
+---@return any value
+---@return boolean agree
+function subsets.common(step, list, field)
+    local ours = {}
+    for _, subset in ipairs(list) do
+        if has_stable_pods(step, subset.labels or {}) ~= false then
+            table.insert(ours, subset)
+        end
+    end
+    for _, subset in ipairs(ours) do
+        if not tables.same(subset[field], ours[1][field]) then
+            return nil, false
+        end
+    end
+    return ours[1] and tables.copy(ours[1][field]), true
+end
+
 ---Tags that choose pods, as Kuma has them: those that the mesh adds itself are left out.
 ---@param tags table<string, string>?
 ---@return table<string, string>

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from controller.api.analysis import Bounds, JobQuery, Metric
 from controller.api.jsontree import JsonObject
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.names import GATE, MEASUREMENT, V1BETA1
 from controller.domain.decision import Measure, Value
 
@@ -76,9 +76,13 @@ def seconds_left(query: JobQuery, asked: Measure, now: datetime) -> int:
     return max(1, min(query.timeout_seconds, math.ceil((asked.until - now).total_seconds())))
 
 
-def made(key: Key, uid: str, asked: Measure, spec: JsonObject, seconds: int) -> JsonObject:
-    """The Job to create. It belongs to the Rollout, ends in time, and goes some time after its end."""
-    owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": uid}
+def made(rollout: ObjectMeta, asked: Measure, spec: JsonObject, seconds: int) -> JsonObject:
+    """The Job to create. It belongs to the Rollout, has these labels of it, ends in time, and goes some time after its
+    end.
+    """
+    key = rollout.key
+    owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": rollout.uid}
+    marks = {GATE: key.name} if len(key.name) <= LONGEST_NAME else {}
     own = spec.get("activeDeadlineSeconds")
     limit = min(own, seconds) if isinstance(own, int) and own > 0 else seconds
     return {
@@ -87,7 +91,7 @@ def made(key: Key, uid: str, asked: Measure, spec: JsonObject, seconds: int) -> 
         "metadata": {
             "name": job_name(key, asked),
             "namespace": key.namespace,
-            "labels": {GATE: key.name} if len(key.name) <= LONGEST_NAME else {},
+            "labels": {**rollout.labels, **marks},
             "annotations": {MEASUREMENT: measurement_name(key, asked)},
             "ownerReferences": [owner],
         },

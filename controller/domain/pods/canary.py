@@ -6,7 +6,8 @@ admission selects workloads by. Its selector never selects a ReplicaSet of the w
 --cascade=orphan` those have no owner, and Kubernetes would give them to it, scale them down and delete them with it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -37,8 +38,9 @@ def canary_deployment(
     owners: OwnersValues,
     patch: PatchMetadata,
     replica_sets: Iterable[tuple[ReplicaSet, str]] = (),
+    inherited: Mapping[str, str] = MappingProxyType({}),
 ) -> msgspec.Raw:
-    """JSON of the extra Deployment: the owner's own pace, the template plus `patch`.
+    """JSON of the extra Deployment: the owner's own pace, the template plus `patch`, the labels `inherited`.
 
     `replica_sets` are the workload's, each with the hash of its template.
     """
@@ -56,6 +58,7 @@ def canary_deployment(
     if stable.spec.revision_history_limit is not None:
         spec["revisionHistoryLimit"] = stable.spec.revision_history_limit
     labels = {
+        **inherited,
         names.CANARY_DEPLOYMENT: label_value(stable.metadata.name),
         names.ROLLOUT_UID: rollout_uid,
     }

@@ -432,6 +432,15 @@ subsets = {}
 ---@return table<string, boolean>
 function subsets.of_release(step, names, whole, labels_of, remedy) end
 
+---The value of a field on which all subsets with stable pods agree; nil if they do not. If the labels of the pods are not
+---known, all subsets have to agree.
+---@param step moonshift.Step
+---@param list table[] subsets with labels
+---@param field string
+---@return any value
+---@return boolean agree
+function subsets.common(step, list, field) end
+
 ---Tags that choose pods, as Kuma has them: those that the mesh adds itself are left out.
 ---@param tags table<string, string>?
 ---@return table<string, string>

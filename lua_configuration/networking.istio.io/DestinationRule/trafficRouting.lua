@@ -1,6 +1,6 @@
 --@name Istio DestinationRule
 --@can weight,subpercent,header,header-regex,query,path,method,cookie,both,header-modifier
---@use istio
+--@use istio, steps, subsets
 --
 -- Where the old and the new revision share one Service, a subset tells them apart: this adds the subset `canary`, which
 -- VirtualServices of the same release point at. It says the same at every step and has no weights or matches of its own,
@@ -9,7 +9,8 @@
 -- With a canary Service of its own the revisions need no subset, and nothing is changed.
 --
 -- The subset selects by the labels that the new pods are given (patchPodTemplateMetadata.labels of the release), or by
--- istio.service.tag=gray where there are none, which is what pods of an end-to-end canary carry by convention.
+-- istio.service.tag=gray where there are none, which is what pods of an end-to-end canary carry by convention. It has the
+-- trafficPolicy of the subsets with stable pods, if they agree on one.
 
 local NAME = "canary"
 
@@ -56,5 +57,9 @@ for _, subset in ipairs(data.spec.subsets) do
         error("this DestinationRule has a subset named " .. NAME .. " of its own, with other labels; rename it")
     end
 end
-table.insert(data.spec.subsets, {name = NAME, labels = labels})
+local policy, agree = subsets.common(steps.of(obj, "DestinationRule", true), data.spec.subsets, "trafficPolicy")
+if not agree then
+    print("the subset " .. NAME .. " gets no trafficPolicy: those of the subsets with stable pods differ")
+end
+table.insert(data.spec.subsets, {name = NAME, labels = labels, trafficPolicy = policy})
 return data

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.cases import FOLDER, packaged, step_obj
@@ -47,3 +49,39 @@ async def test_the_contract_of_the_original_without_metadata_of_pods(
     del obj["patchPodMetadata"], obj["object"], obj["params"]
     answer = await script_worker.run(SCRIPT, json.dumps(obj))
     assert json.loads(answer.result_json)["spec"]["subsets"] == [GRAY]
+
+
+MUTUAL = {"tls": {"mode": "ISTIO_MUTUAL"}}
+
+
+def subset(name: str, labels: dict[str, str], policy: object) -> dict[str, Any]:
+    return {"name": name, "labels": labels, **({"trafficPolicy": policy} if policy else {})}
+
+
+@pytest.mark.parametrize(
+    ("subsets", "pods", "policy"),
+    [
+        ([("a", {"v": "1"}, MUTUAL)], {"v": "1"}, MUTUAL),
+        ([("a", {"v": "1"}, MUTUAL)], None, MUTUAL),
+        ([("a", {"v": "1"}, MUTUAL), ("b", {"v": "2"}, None)], {"v": "1"}, MUTUAL),
+        ([("a", {"v": "1"}, MUTUAL), ("b", {"x": "2"}, MUTUAL)], {"v": "1", "x": "2"}, MUTUAL),
+        ([("a", {"v": "1"}, MUTUAL), ("b", {"v": "2"}, None)], None, None),
+        ([("a", {"v": "1"}, None)], {"v": "1"}, None),
+        ([("a", {"v": "2"}, MUTUAL)], {"v": "1"}, None),
+    ],
+    ids=["ours", "unknown", "anothers", "agree", "differ", "none", "only-anothers"],
+)
+async def test_the_new_subset_has_the_policy_on_which_those_with_stable_pods_agree(
+    script_worker: Worker,
+    subsets: list[tuple[str, dict[str, str], object]],
+    pods: dict[str, str] | None,
+    policy: object,
+) -> None:
+    spec = {"host": "svc", "subsets": [subset(*one) for one in subsets]}
+    obj = step_obj({"spec": spec}, {}, 20, service="svc", shared=True)
+    obj |= {} if pods is None else {"stablePodLabels": pods}
+    answer = await script_worker.run(SCRIPT, json.dumps(obj))
+    added = json.loads(answer.result_json)["spec"]["subsets"][-1]
+    assert added == {**GRAY, **({"trafficPolicy": policy} if policy else {})}
+    differ = len(subsets) > 1 and pods is None
+    assert bool(answer.log) == differ

@@ -11,6 +11,7 @@ from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.deployments import Deployments, kept_paused
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.transition import Stop
+from controller.domain.traffic.companions.claims_of_tools import inherited
 
 
 def canary_size_is_wrong(context: ReleaseContext, index: int) -> bool:
@@ -82,5 +83,6 @@ def _ensured(context: ReleaseContext, size: int) -> EnsureCanaryDeployment:
         owners=context.owners_values,
         patch=context.strategy.patch_pod_template_metadata or PatchMetadata(),
         replica_sets=context.workload.replica_sets,
+        inherited=inherited(context.deployment.metadata.labels),
     )
     return EnsureCanaryDeployment(Key(context.namespace, name), body)

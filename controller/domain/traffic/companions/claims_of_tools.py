@@ -37,3 +37,15 @@ _NAMES = frozenset({"app.kubernetes.io/instance"})
 def is_claim(mark: str) -> bool:
     """Whether a tool recognises objects of its own by this label or annotation."""
     return mark in _NAMES or mark.startswith(_PREFIXES)
+
+
+_OF_ONE_OBJECT = ("rollouts.kruise.io/", "moonshift.dev/", "app.kubernetes.io/managed-by")
+
+
+def inherited(labels: dict[str, str]) -> dict[str, str]:
+    """The labels of an owner that an object made for it has as well: policies ask for them (team, cost centre)."""
+    return {
+        name: value
+        for name, value in labels.items()
+        if not is_claim(name) and not name.startswith(_OF_ONE_OBJECT)
+    }

@@ -8,6 +8,7 @@ import pytest
 
 from controller.api.analysis import Analysis, AnalysisRun, Bounds, JobQuery, Metric, Reading
 from controller.api.meta import Key, ObjectMeta
+from controller.api.names import GATE
 from controller.domain.decision import Measure
 from controller.domain.gates import jobs
 from controller.domain.gates.asking import asked_about
@@ -19,6 +20,8 @@ from controller.domain.gates.wording import UnknownWord, filled
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key("shop", "web")
+LABELS = {"team": "shop", GATE: "another"}
+OWNER = ObjectMeta(name="web", namespace="shop", uid="u", labels=LABELS)
 
 
 def query(seconds: int = 600) -> JobQuery:
@@ -57,10 +60,11 @@ def test_a_job_never_gets_more_time_than_there_is(own: int | None, left: int, gi
     spec: dict[str, Any] = {"template": {}} | (
         {} if own is None else {"activeDeadlineSeconds": own}
     )
-    made: dict[str, Any] = jobs.made(KEY, "u", asked(), spec, left)
+    made: dict[str, Any] = jobs.made(OWNER, asked(), spec, left)
     assert made["spec"]["activeDeadlineSeconds"] == given
     assert made["spec"]["ttlSecondsAfterFinished"] == jobs.KEPT_SECONDS
     assert made["metadata"]["ownerReferences"][0]["uid"] == "u"
+    assert made["metadata"]["labels"] == {"team": "shop", GATE: "web"}
 
 
 def test_the_deadline_of_the_gate_bounds_its_job() -> None:

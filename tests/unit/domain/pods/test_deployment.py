@@ -105,6 +105,7 @@ def made(owners: OwnersValues, patch: PatchMetadata) -> dict[str, object]:
         rollout_uid="u",
         owners=owners,
         patch=patch,
+        inherited={"team": "shop"},
     )
     found: dict[str, object] = msgspec.json.decode(body)
     return found
@@ -128,7 +129,7 @@ def test_the_extra_deployment_runs_at_the_owners_own_pace() -> None:
     assert body["metadata"] == {
         "name": "web-x",
         "namespace": "shop",
-        "labels": {CANARY_DEPLOYMENT: "web", ROLLOUT_UID: "u"},
+        "labels": {"team": "shop", CANARY_DEPLOYMENT: "web", ROLLOUT_UID: "u"},
         "annotations": {TEMPLATE_HASH: "t"},
     }, "no ownerReference, and not the label that admission selects by"
 

@@ -8,7 +8,9 @@ import pytest
 from controller.api.meta import Key
 from controller.domain.decision import EnsureCanaryService, Reference
 from controller.domain.traffic.companions.canary_service import canary_service_body
+from controller.domain.traffic.companions.claims_of_tools import inherited
 from controller.domain.traffic.validation.ingress import canary_ingress
+from tests.unit.builders import KEY, make_deployment, make_rollout, make_world, release
 
 CLAIMS = (
     "app.kubernetes.io/instance",
@@ -63,3 +65,24 @@ def test_no_tool_claims_a_copy(copy: Any, claim: str) -> None:
     metadata = copy({**SELECTED, claim: "shop"})
     assert metadata["labels"] == SELECTED
     assert claim not in metadata["annotations"]
+
+
+def test_what_is_made_for_an_owner_has_its_labels_but_none_of_one_object() -> None:
+    of_one = {
+        "app.kubernetes.io/instance": "shop",
+        "app.kubernetes.io/managed-by": "Helm",
+        "kustomize.toolkit.fluxcd.io/name": "shop",
+        "rollouts.kruise.io/workload-type": "deployment",
+        "moonshift.dev/rollout-uid": "u",
+    }
+    assert inherited({"team": "shop", "app": "web", **of_one}) == {"team": "shop", "app": "web"}
+
+
+def test_the_extra_deployment_inherits_the_labels_of_its_workload() -> None:
+    labels = {"team": "shop", "argocd.argoproj.io/instance": "shop"}
+    world = make_world(make_rollout(style="canary"), make_deployment(labels=labels))
+    release(world)
+    world.rest()
+    extra = next(one for one in world.cluster.deployments if one.metadata.key != KEY)
+    assert extra.metadata.labels["team"] == "shop"
+    assert not labels.keys() - {"team"} & extra.metadata.labels.keys()
