@@ -1,6 +1,7 @@
 --@name Istio VirtualService
 --@after networking.istio.io/DestinationRule
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2 1024
 --@use steps, tables, backends, weights, conditions, istio
 --
 -- Splits every route that points at the stable Service, or puts copies of those rules, bound to the step's matches and to
