@@ -32,7 +32,7 @@ SHOWN = {
     Vendor.CONTOUR: ("canary", "testers", "back"),
     Vendor.TRAEFIK: ("canary", "testers", "back"),
     Vendor.ISTIO: ("vs", "subset", "subset-back"),
-    Vendor.GUARDED_ISTIO: ("vs", "subset", "subset-back"),
+    Vendor.ISTIO_WEBHOOK: ("vs", "subset", "subset-back"),
 }
 INSIDE = "MOONSHIFT_TRAFFIC_INSIDE"
 FRAME_SECONDS = 0.25

@@ -167,7 +167,7 @@ SCENARIOS = {
         replace(scenario, stopping=10) for scenario in (*THROUGH_GATEWAY_API, *THROUGH_TRAEFIK)
     ),
     Vendor.ISTIO: THROUGH_ISTIO,
-    Vendor.GUARDED_ISTIO: THROUGH_ISTIO,
+    Vendor.ISTIO_WEBHOOK: THROUGH_ISTIO,
 }
 
 
