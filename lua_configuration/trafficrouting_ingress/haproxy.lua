@@ -1,5 +1,6 @@
 --@name HAProxy Ingress
 --@can header,header-regex,cookie,path
+--@regex pcre
 --@use conditions, ingresses, other_paths
 --
 -- An Ingress of its own for each alternative of a step, with headers that hold together (version 0.15 and later). Paths with

@@ -1,5 +1,6 @@
 --@name Higress Ingress
 --@can weight,header,header-regex,cookie,query,path,header-modifier
+--@regex re2
 --@use steps, conditions, ingresses
 --
 -- A share is said by a canary Ingress, as with ingress-nginx. Matches are said by an Ingress of its own for each alternative,

@@ -1,5 +1,6 @@
 --@name Apache APISIX ApisixRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex pcre
 --@use steps, tables, backends, weights, conditions, routes
 --
 -- Divides the stable Service's own share of every rule, or adds copies of those rules, bound to the step's matches and to the

@@ -1,5 +1,6 @@
 --@name Emissary Mapping
 --@can weight,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2
 --@use steps, tables, conditions
 --
 -- The Mapping itself stays as it is. Mappings that match alike share requests, so a second one with a weight has a share; one

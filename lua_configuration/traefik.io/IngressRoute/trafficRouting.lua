@@ -1,5 +1,6 @@
 --@name Traefik IngressRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method
+--@regex re2
 --@use steps, tables, backends, weights, conditions, routes
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
