@@ -234,6 +234,12 @@ function paths.by_letters(wanted) end
 ---@return boolean
 function paths.apart(own, wanted) end
 
+---Whether it is certain that every request of the one path fits the other.
+---@param inner {type: string, value: string}
+---@param outer {type: string, value: string}
+---@return boolean
+function paths.inside(inner, outer) end
+
 ---The path of the requests that fit both paths: one of the two; nil if there can be none. An error if an expression
 ---does not let it be said.
 ---@param own {type: string, value: string} a rule's path
