@@ -177,7 +177,7 @@ UNSAYABLE = (
     "that replaces its prefix cannot match a path by type",
 )
 EXAMPLES = settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -236,7 +236,7 @@ async def test_a_path_of_a_step_changes_nothing_but_the_version(
 
 
 @pytest.mark.parametrize("number", range(len(STEPS)))
-@settings(EXAMPLES, max_examples=30)
+@settings(EXAMPLES, max_examples=20)
 @given(table=tables())
 async def test_a_path_of_a_step_changes_nothing_of_a_mapping_but_the_version(
     script_worker: Worker, number: int, table: Table

@@ -1,5 +1,6 @@
 --@name Emissary Mapping
 --@can weight,header,header-regex,cookie,query,path,method,header-modifier
+--@siblings getambassador.io/Mapping
 --@use steps, tables, conditions, paths
 --
 -- The Mapping itself stays as it is. Mappings that match alike share requests, so a second one with a weight has a share; one
@@ -83,11 +84,13 @@ local function add(twin, condition)
     twin[field][wanted] = value
 end
 
+local function path_of(mapping)
+    local kind = mapping.prefix_regex and "RegularExpression" or mapping.prefix_exact and "Exact" or "Text"
+    return {type = kind, value = mapping.prefix or "/", any_case = mapping.case_sensitive == false or nil}
+end
+
 -- The Mapping's own path. What is not said is rewritten to /; expressions are not rewritten by `rewrite`.
-local own = {
-    type = spec.prefix_regex and "RegularExpression" or spec.prefix_exact and "Exact" or "Text", value = spec.prefix or "/",
-    any_case = spec.case_sensitive == false or nil,
-}
+local own = path_of(spec)
 local rewrite = not spec.prefix_regex and spec.regex_rewrite == nil and (spec.rewrite or "/") or ""
 
 -- An expression as the prefix: the Mapping's prefix is rewritten by an expression, too.
@@ -119,12 +122,51 @@ local function set_path(twin, part)
     end
 end
 
+-- The other Mappings of the release for the same host, which lead to the stable Service, too.
+local others = {}
+for _, other in ipairs(obj.siblings or {}) do
+    if other.kind == "Mapping" and other.spec and (other.spec.hostname or other.spec.host) == (spec.hostname or spec.host) then
+        table.insert(others, other.spec)
+    end
+end
+
+local NARROW = {
+    "method", "method_regex", "headers", "regex_headers", "query_parameters", "regex_query_parameters", "precedence",
+}
+
+-- Whether another Mapping of the release serves a part of this one's path today, because its prefix is longer.
+local function goes_elsewhere(part)
+    for _, other in ipairs(others) do
+        local place, narrow = path_of(other), false
+        for _, field in ipairs(NARROW) do
+            narrow = narrow or other[field] ~= nil
+        end
+        if not narrow and not tables.same(place, own) and paths.inside(place, own) and paths.inside(part, place) then
+            return true
+        end
+    end
+    return false
+end
+
+-- Whether another Mapping of the release may serve a path of the step.
+local function served_elsewhere()
+    for _, match in ipairs(step.matches) do
+        local path = match.path and {type = match.path.type or "PathPrefix", value = match.path.value or "/"}
+        for _, other in ipairs(others) do
+            if path == nil or not paths.apart(path_of(other), path) then
+                return true
+            end
+        end
+    end
+    return false
+end
+
 local whole = false
 
 for _, alternative in ipairs(paths.by_letters(conditions.wanted(step, "header,header-regex,cookie,query,path,method"))) do
     local part = paths.served(step, own, alternative.path)
     local same = part and tables.same(own, part)
-    if part and not (whole and same and #alternative.conditions == 0) then
+    if part and not goes_elsewhere(part) and not (whole and same and #alternative.conditions == 0) then
         local twin = sibling()
         for _, condition in ipairs(alternative.conditions) do
             add(twin, condition)
@@ -137,8 +179,9 @@ for _, alternative in ipairs(paths.by_letters(conditions.wanted(step, "header,he
         end
     end
 end
-if #step.matches > 0 and #objects == 0 then
-    error("this Mapping to Service " .. step.stable .. " does not serve the path " .. step.unserved .. " of this step")
+if #step.matches > 0 and #objects == 0 and not served_elsewhere() then
+    error("this Mapping to Service " .. step.stable .. " does not serve the path " .. tostring(step.unserved)
+        .. " of this step")
 end
 if step.weight > 0 and (#step.matches == 0 or step.params.both) and not whole then
     steps.only_whole_percents(step)
