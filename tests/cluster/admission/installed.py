@@ -6,6 +6,7 @@ Why not the shared plane: webhooks with failure policy Fail would affect all oth
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -91,7 +92,7 @@ async def _our_name() -> str:
 OURS = Identity(_our_name)
 
 
-async def write_status(plane: Plane, path: str, status: JsonObject) -> JsonObject:
+async def write_status(plane: Plane, path: str, status: JsonObject) -> dict[str, Any]:
     """Change a status as the controller does; `path` is the Rollout's."""
     token = await plane.service_account_token(DEFAULT_NAMESPACE, CONTROLLER_ACCOUNT)
     async with plane.client_for_token(token) as own:
