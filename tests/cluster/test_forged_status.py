@@ -91,8 +91,8 @@ async def test_a_forged_status_changes_no_workload_and_the_stable_version_comes_
         ):
             await forge(anna, story)
             stable = await delete_the_stable_replica_set(eddy, story)
-        await story.event("StableRebuilt")
-        await the_step_is_there_again(story, stable)
+        said = await story.event("StableRebuilt")
+        await the_step_is_there_again(story, stable, said)
         await story.approve_all()
         await story.completed()
         assert EVIL not in json.dumps(await story.client.get(collection(DEPLOYMENTS, namespace)))
@@ -109,7 +109,7 @@ async def delete_the_stable_replica_set(eddy: ApiClient, story: Story) -> str:
     return stable
 
 
-async def the_step_is_there_again(story: Story, stable: str) -> None:
+async def the_step_is_there_again(story: Story, stable: str, said: JsonObject) -> None:
     """As many pods as before are stable, of the stable image; an approval before that would be reset."""
     beside = story.app.canary
     wanted = story.size if beside else story.size - story.app.steps[0].pods
@@ -118,7 +118,8 @@ async def the_step_is_there_again(story: Story, stable: str) -> None:
         status = replica_set.get("status") or {}
         return wanted == replica_set["spec"]["replicas"] == status.get("readyReplicas")
 
-    made = await story.until(REPLICA_SETS, as_before, name=stable)
+    rebuilt = int(said["metadata"]["resourceVersion"])
+    made = await story.until(REPLICA_SETS, as_before, name=stable, after=rebuilt)
     template = made.object["spec"]["template"]["spec"]
     assert template["containers"][0]["image"] == STABLE_IMAGE
     if not beside:
