@@ -211,6 +211,13 @@ def test_the_running_revision_is_stable_if_none_was_known() -> None:
     assert known(world, "") == revision_of(world, "v1")
 
 
+def test_a_stable_revision_stays_stable_with_any_other_revision() -> None:
+    """A release of an earlier version, which keeps nothing yet."""
+    world = before_the_first_move()
+    lose_kept(world)
+    assert known(world, "web-gone") == "web-gone"
+
+
 def test_another_stable_revision_in_the_status_is_corrected() -> None:
     world = before_the_first_move()
     assert known(world, "web-gone") == revision_of(world, "v1")
