@@ -91,8 +91,8 @@ async def test_a_forged_status_changes_no_workload_and_the_stable_version_comes_
         ):
             await forge(anna, story)
             stable = await delete_the_stable_replica_set(eddy, story)
-        await story.event("StableRebuilt")
-        await the_step_is_there_again(story, stable)
+        said = await story.event("StableRebuilt")
+        await the_step_is_there_again(story, stable, said)
         await story.approve_all()
         await story.completed()
         assert EVIL not in json.dumps(await story.client.get(collection(DEPLOYMENTS, namespace)))
@@ -109,7 +109,7 @@ async def delete_the_stable_replica_set(eddy: ApiClient, story: Story) -> str:
     return stable
 
 
-async def the_step_is_there_again(story: Story, stable: str) -> None:
+async def the_step_is_there_again(story: Story, stable: str, said: JsonObject) -> None:
     """As many pods as before are stable, of the stable image; an approval before that would be reset."""
     beside = story.app.canary
     wanted = story.size if beside else story.size - story.app.steps[0].pods
@@ -118,16 +118,28 @@ async def the_step_is_there_again(story: Story, stable: str) -> None:
         status = replica_set.get("status") or {}
         return wanted == replica_set["spec"]["replicas"] == status.get("readyReplicas")
 
-    made = await story.until(REPLICA_SETS, as_before, name=stable)
+    rebuilt = int(said["metadata"]["resourceVersion"])
+    made = await story.until(REPLICA_SETS, as_before, name=stable, after=rebuilt)
     template = made.object["spec"]["template"]["spec"]
     assert template["containers"][0]["image"] == STABLE_IMAGE
     if not beside:
-        # the release began again at step 1
-        await story.until(
-            ROLLOUTS,
-            lambda rollout: at(rollout.get("status") or {}, 1, "StepPaused"),
-            after=made.resource_version,
-        )
+        went_back = await story.until(ROLLOUTS, _goes_back, after=0)
+        await story.until(ROLLOUTS, _waits_at_step_1, after=went_back.resource_version)
+
+
+def _goes_back(rollout: JsonObject) -> bool:
+    """New pods have the place of stable ones: the release goes back to its beginning."""
+    return _ours(rollout).get("goal") == "ScaledAway"
+
+
+def _waits_at_step_1(rollout: JsonObject) -> bool:
+    waits = at(rollout.get("status") or {}, 1, "StepPaused")
+    return waits and not _ours(rollout).get("goal")
+
+
+def _ours(rollout: JsonObject) -> JsonObject:
+    found: JsonObject = (rollout.get("status") or {}).get("moonshift") or {}
+    return found
 
 
 async def test_no_role_for_people_may_write_what_a_release_keeps(product: Product) -> None:

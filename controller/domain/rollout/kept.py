@@ -145,8 +145,9 @@ def stable_template_in(context: ReleaseContext, status: RolloutStatus) -> Replic
 def _wanted(context: ReleaseContext, status: RolloutStatus) -> KeptFacts:
     ours, last = moonshift_status(status), context.kept
     owners = last.facts.owners if last is not None else ""
-    if context.owners is not None:
-        owners = context.meta.annotations[ORIGINAL_STRATEGY]
+    recorded = context.meta.annotations.get(ORIGINAL_STRATEGY, "")
+    if recorded != owners and context.owners is not None:
+        owners = recorded
     released = ""
     if context.kind in EXCHANGED:
         exchanging = bool(ours.template_exchange) and last is not None

@@ -236,8 +236,8 @@ class ReleaseContext(Value, frozen=True):
     @property
     def kept(self) -> KeptSeen | None:
         """What the release of this workload keeps where only the controller writes."""
-        found = [kept for kept in self.seen.kept if kept.facts.workload_uid == self.meta.uid]
-        return found[-1] if found else None
+        last = self.seen.kept[-1] if self.seen.kept else None
+        return last if last is not None and last.facts.workload_uid == self.meta.uid else None
 
     @property
     def kept_owners(self) -> str:

@@ -26,9 +26,10 @@ GOALS = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
 
 def rebuilt(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Make the stable ReplicaSet again; None where it exists, or is not wanted."""
-    ours = moonshift_status(status)
-    source = kept_by_us(context, status)
-    if not source or not _is_missed(context, status) or ours.goal not in GOALS:
+    if not context.seen.kept or not _is_missed(context, status):
+        return None
+    ours, source = moonshift_status(status), kept_by_us(context, status)
+    if not source or ours.goal not in GOALS:
         return None
     meta = context.meta
     action = RebuildReplicaSet(
@@ -46,11 +47,13 @@ def rebuilt(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
 def _is_missed(context: ReleaseContext, status: RolloutStatus) -> bool:
     ours = moonshift_status(status)
+    if context.template_hash == ours.stable_template or ours.by_id or ours.went_on:
+        return False
+    if stable_replica_set(context, status) is not None:
+        return False
     if context.kind is not WorkloadKind.DEPLOYMENT or context.style is Style.BLUE_GREEN:
         return False
-    if ours.by_id or ours.went_on or context.template_hash == ours.stable_template:
-        return False
-    return stable_replica_set(context, status) is None and leaves_stable_pods(context, status)
+    return leaves_stable_pods(context, status)
 
 
 def _number(context: ReleaseContext) -> int:

@@ -12,6 +12,7 @@ from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
+    lose_kept,
     make_rollout,
     make_routing,
     make_steps,
@@ -211,21 +212,33 @@ def test_the_running_revision_is_stable_if_none_was_known() -> None:
 
 
 def test_a_stable_revision_stays_stable_with_any_other_revision() -> None:
+    """A release of an earlier version, which keeps nothing yet."""
     world = before_the_first_move()
+    lose_kept(world)
     assert known(world, "web-gone") == "web-gone"
 
 
-def test_a_stable_replica_set_that_is_deleted_at_zero_is_not_waited_for() -> None:
+def test_another_stable_revision_in_the_status_is_corrected() -> None:
+    world = before_the_first_move()
+    assert known(world, "web-gone") == revision_of(world, "v1")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_stable_replica_set_that_is_deleted_at_zero_is_made_again_where_it_is_kept(
+    kept: bool,
+) -> None:
     world = emptied("partition")
     revision = revision_of(world, "v1")
     world.rest()
     (stable,) = [rs for rs in world.cluster.replica_sets if rs.revision == revision]
     world.cluster.replica_sets.remove(stable.metadata.key)
+    if not kept:
+        lose_kept(world)
     world.rest()
     assert ours_of(world).goal == "ScaledAway"
     world.people.edit(KEY, replicas=10)
     world.rest()
-    assert sizes_of(world) == {"v2": 10}
+    assert sizes_of(world) == ({"v1": 8, "v2": 2} if kept else {"v2": 10})
     assert ours_of(world).stable_revision == revision
 
 
