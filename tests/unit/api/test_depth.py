@@ -41,6 +41,8 @@ def test_slices_without_texts_are_the_whole_without_texts(value: object, size: i
     assert b"[,{" not in whole
 
 
-@pytest.mark.parametrize("text", [b"", b"]" * 500, b'"' * 500, b"[" * 100_000, b"[]" * 10_000])
+@pytest.mark.parametrize(
+    "text", [b"", b"]" * 500, b'"' * 500, b"[" * 100_000, b"[]" * 10_000, b"[]" * 200 + b'"a']
+)
 def test_any_text_is_judged(text: bytes) -> None:
     assert is_too_deep(text) is text.startswith(b"[[")

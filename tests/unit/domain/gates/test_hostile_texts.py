@@ -358,6 +358,11 @@ def test_a_text_chooses_no_variable(before: str) -> None:
     )
 
 
+def test_a_name_of_the_release_stands_in_the_environment_as_it_is() -> None:
+    name = Placed("namespace", name_of_release("shop"))
+    assert in_environment(["$(A)", name]) == "$(A)shop"
+
+
 def test_a_name_that_is_none_stands_in_no_field_of_a_job() -> None:
     words = WORDS | {"canary.revision": "$(id)"}
     metric = smoke(args=["{{ revision }}"])
