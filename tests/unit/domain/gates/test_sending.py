@@ -76,5 +76,9 @@ def test_no_text_admits_a_host_that_it_does_not_name(send_to: str, host: str) ->
     assert named or not admitted
 
 
+def test_a_persons_own_values_go_where_that_person_sends_them() -> None:
+    assert GateSecret("shop", "creds", {"token": "hush"}, anywhere=True).refusal(HOST, 443) == ""
+
+
 def test_values_are_never_in_a_refusal() -> None:
     assert "hush" not in secret("").refusal(HOST, 443)
