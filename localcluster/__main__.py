@@ -17,6 +17,7 @@ from rich.table import Table
 from localcluster.build import Binaries, ensure_built
 from localcluster.errors import ClusterError
 from localcluster.extras import ensure_extra
+from localcluster.istio import ISTIO
 from localcluster.node import tools
 from localcluster.node.lines import BOX
 from localcluster.node.plane import NodePlane
@@ -51,7 +52,7 @@ def cli() -> None:
 @click.option(
     "--for-tests",
     is_flag=True,
-    help="Build also the programs of tests: OpenKruise's manager, Prometheus, Contour, Envoy, the judge of types.",
+    help="Build also the programs of tests: OpenKruise's manager, Prometheus, gateways, the judge of types.",
 )
 def build(for_tests: bool) -> None:
     """Build and print the folder."""
@@ -65,6 +66,7 @@ async def _build(reporter: ConsoleReporter, for_tests: bool) -> Binaries:
         await ensure_extra(PROMETHEUS, reporter)
         await ensure_extra(PROMTOOL, reporter)
         await ensure_contour(reporter)
+        await ensure_extra(ISTIO, reporter)
         await Judge.ready(reporter)
         if not tools.refusal():
             await ensure_node_programs(reporter)

@@ -79,8 +79,10 @@ class ApiClient:
         """PUT an object."""
         return await self._send("PUT", path, {}, body, JSON)
 
-    async def patch(self, path: str, body: JsonObject, media_type: str = MERGE_PATCH) -> JsonObject:
-        """PATCH an object, by default with a JSON merge patch."""
+    async def patch(
+        self, path: str, body: JsonObject | list[JsonObject], media_type: str = MERGE_PATCH
+    ) -> JsonObject:
+        """PATCH an object, by default with a JSON merge patch; a list is a JSON patch."""
         return await self._send("PATCH", path, {}, body, media_type)
 
     async def delete(self, path: str, **parameters: str) -> JsonObject:
@@ -103,7 +105,7 @@ class ApiClient:
         method: str,
         path: str,
         parameters: dict[str, str],
-        body: JsonObject | None,
+        body: JsonObject | list[JsonObject] | None,
         media_type: str,
     ) -> JsonObject:
         data = None if body is None else aiohttp.JsonPayload(body, content_type=media_type)

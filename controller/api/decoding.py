@@ -20,7 +20,7 @@ _TOO_DEEP = "the value is nested too deeply"
 
 def decoded(text: str | bytes | msgspec.Raw, kind: type[T]) -> T:
     """The value in `text`. Raises `msgspec.DecodeError` if there is none of this type."""
-    if is_too_deep(text.encode("utf-8", "replace") if isinstance(text, str) else bytes(text)):
+    if is_too_deep(text.encode("utf-8", "replace") if isinstance(text, str) else text):
         raise msgspec.DecodeError(_TOO_DEEP)
     return _despite_nulls(lambda raw: msgspec.json.decode(raw, type=kind), text)
 

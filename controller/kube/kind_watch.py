@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from controller.api.depth import TOO_DEEP
 from controller.api.meta import ObjectMeta
 from controller.domain.availability import (
     Availability,
@@ -26,7 +27,7 @@ from controller.domain.traffic.companions.companion import finding_keys
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
-from controller.kube.nesting import TOO_DEEP, outlined
+from controller.kube.nesting import outlined
 from controller.kube.reflector import GOOD_WATCH_SECONDS, PROBE, Reflector, ReflectorMetrics
 from controller.kube.resources import Resource
 from controller.kube.served import served

@@ -23,7 +23,9 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from controller.api.decoding import shallow_reader_of
+from controller.api.depth import TOO_DEEP, is_too_deep
 from controller.api.meta import Key
+from controller.api.names import GROUP
 from controller.domain.availability import (
     Availability,
     Failing,
@@ -41,7 +43,7 @@ from controller.errors import (
     Throttled,
     UnreadableAnswer,
 )
-from controller.kube.nesting import TOO_DEEP, is_outline, read_around
+from controller.kube.nesting import is_outline, read_around
 from controller.kube.resources import Resource
 from controller.kube.store import Store, V
 from controller.kube.verbs import Watches
@@ -141,6 +143,8 @@ class Reflector(Generic[V]):
         self._selection = (namespace, label_selector, field_selector)
         self._read_view = read or shallow_reader_of(view_type)
         self._transform = transform
+        self._walks = resource.group == GROUP
+        """Our own kinds have parts of any form, and decisions walk through all of them."""
         self._on_undecodable = on_undecodable
         self._notify = notify
         self._trouble: Unavailable | None = None
@@ -389,13 +393,13 @@ class Reflector(Generic[V]):
         if event.type == "DELETED":
             self.store.remove(key)
             self.undecodable.pop(key, None)
-        elif whole and not known:
+        elif whole and not known and why != TOO_DEEP:
             # once: the list may show it whole, or the damage was on the way
             raise _Unreadable(f"{self.resource.kind} {key} could not be read: {why}")
         self._version = version or self._version
 
     def _readable(self, raw: msgspec.Raw, *, whole: bool) -> V:
-        if not whole and is_outline(raw):
+        if (not whole and is_outline(raw)) or (self._walks and is_too_deep(raw)):
             return self._view_of_outline(raw)
         try:
             return self._view(raw)

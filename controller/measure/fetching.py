@@ -79,7 +79,7 @@ class Secrets(Protocol):
 
 
 class _Share:
-    """What one namespace has under way."""
+    """The turns of one namespace."""
 
     def __init__(self) -> None:
         self.turns = asyncio.Semaphore(MAX_OF_NAMESPACE)

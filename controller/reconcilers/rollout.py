@@ -15,7 +15,7 @@ from msgspec import structs
 
 from controller.api.meta import Key
 from controller.api.rollout import Rollout, RolloutStatus, StepState
-from controller.domain.decision import ConfigAction, Decision, Done, NotYet, Refusal
+from controller.domain.decision import ALONE, Decision, Done, NotYet, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
 from controller.effects.apply import (
@@ -155,7 +155,7 @@ class RolloutReconciler:
                 case NotYet(wake_after=after):
                     return decision, _earlier(wake_after, after)
                 case Refusal() as refusal:
-                    alone = isinstance(action, ConfigAction)
+                    alone = isinstance(action, ALONE)
                     undone = () if alone else decision.actions[number:]
                     decision = refused(seen, decision, refusal, now, undone)
                     wake_after = _earlier(wake_after, self._refusals.next(key, generation, refusal))

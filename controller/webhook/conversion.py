@@ -2,7 +2,7 @@
 
 Invariant: needs nothing but the request, so it answers from the first moment on; the caches are filled through it. One
 object is decoded at a time. A stored object that cannot be converted is shown without its plan, with the reason in an
-annotation: a failure in its place would fail every list of the cluster in that version. What is shown so is never
+annotation: a failure in its place would fail every list of the cluster in that version. Such a view is never
 stored: converting it back is refused.
 """
 
@@ -51,7 +51,7 @@ def _one(raw: msgspec.Raw, version: str, fits: Fits) -> JsonObject | Unconvertib
     except (TooManyValues, msgspec.MsgspecError, RecursionError) as failure:
         why = str(failure)
     if version != V1ALPHA1:
-        # What is stored is v1beta1: this is a write, and its author reads the reason.
+        # Stored objects are v1beta1, so this is a write, and its author reads the reason.
         return Unconvertible(why)
     try:
         return _by_its_name(raw, version, why)

@@ -6,9 +6,11 @@ words; fields that no rule reads (unknown fields, most of managedFields) are nev
 only, so fields that are left out here survive.
 """
 
+from collections.abc import Collection
+
 import msgspec
 
-from controller.api.depth import DEEPEST, is_too_deep
+from controller.api.depth import DEEPEST, is_too_deep, without_texts
 from controller.api.jsontree import JsonObject
 from controller.kube.nesting import is_outline
 
@@ -74,7 +76,7 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     managed_fields: msgspec.Raw = ABSENT
 
 
-def values_in(raw: msgspec.Raw | memoryview) -> int:
+def values_in(raw: msgspec.Raw | memoryview | bytes) -> int:
     """How many values a JSON text has at most (commas and brackets in strings count, too)."""
     view, found = memoryview(raw), 1
     for begin in range(0, len(view), _SLICE):
@@ -92,7 +94,7 @@ def tree(raw: msgspec.Raw) -> JsonObject | None:
     metadata = parts.pop("metadata", NOTHING)
     inner = {} if metadata == NOTHING else _present(msgspec.json.decode(metadata, type=_Metadata))
     owners = _owners_of_limits(inner.pop("managedFields", NOTHING))
-    _check(sum(values_in(part) for part in (*parts.values(), *inner.values())))
+    _check((*parts.values(), *inner.values()))
     return (
         {**_decoded(parts), "metadata": {**_decoded(inner), **owners}} if inner else _decoded(parts)
     )
@@ -124,7 +126,7 @@ def convertible(raw: msgspec.Raw) -> JsonObject:
         decoded += [(inner, name) for name in ("name", "annotations")]
         obj["metadata"] = inner
     parts = [part for owner, name in decoded if isinstance(part := owner.get(name), msgspec.Raw)]
-    _check(sum(map(values_in, parts)))
+    _check(parts)
     for owner, name in decoded:
         _decode_in(owner, name)
     return obj
@@ -132,16 +134,22 @@ def convertible(raw: msgspec.Raw) -> JsonObject:
 
 def check_page(body: memoryview) -> None:
     """Refuse a request for conversion before any of its objects is decoded."""
-    _check(values_in(body), MAX_VALUES_PER_PAGE, "the list")
+    _check((body,), MAX_VALUES_PER_PAGE, "the list")
 
 
 def check_whole(raw: msgspec.Raw) -> None:
     """Refuse an object that no rule could walk through, or of which an outline is left."""
-    if is_outline(raw) or is_too_deep(bytes(raw)):
+    if is_outline(raw) or is_too_deep(raw):
         raise TooManyValues(f"the object is nested deeper than {DEEPEST} levels: make it flatter")
 
 
-def _check(values: int, most: int = MOST_VALUES, what: str = "the object") -> None:
+def _check(
+    texts: Collection[msgspec.Raw | memoryview], most: int = MOST_VALUES, what: str = "the object"
+) -> None:
+    values = sum(map(values_in, texts))
+    if values > most:
+        # An annotation may be a text of a quarter of a million commas.
+        values = sum(values_in(piece) for text in texts for piece in without_texts(text))
     if values > most:
         raise TooManyValues(
             f"{what} has up to {values} values, and {most} is the most that is looked at: make it smaller"

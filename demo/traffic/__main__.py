@@ -28,7 +28,12 @@ from localcluster.progress import ConsoleReporter
 from localcluster.traffic.namespace import inside, refusal
 from localcluster.traffic.vendors import Vendor, ensure_gateway
 
-SHOWN = ("canary", "testers", "back")
+SHOWN = {
+    Vendor.CONTOUR: ("canary", "testers", "back"),
+    Vendor.TRAEFIK: ("canary", "testers", "back"),
+    Vendor.ISTIO: ("vs", "subset", "subset-back"),
+    Vendor.ISTIO_WEBHOOK: ("vs", "subset", "subset-back"),
+}
 INSIDE = "MOONSHIFT_TRAFFIC_INSIDE"
 FRAME_SECONDS = 0.25
 LOG_LINES = 30
@@ -82,7 +87,7 @@ def main(
             _go_inside(console, vendor)
         if foreign := set(chosen) - {scenario.name for scenario in SCENARIOS[vendor]}:
             raise click.UsageError(f"not through {vendor.value}: {', '.join(sorted(foreign))}")
-        scenarios = [named(name, vendor) for name in chosen or SHOWN]
+        scenarios = [named(name, vendor) for name in chosen or SHOWN[vendor]]
         player = Player(console, vendor, rate, measured, as_json)
         held = asyncio.run(player.play(scenarios, together, requests))
     except ClusterError as error:

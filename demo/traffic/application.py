@@ -9,6 +9,7 @@ from demo.traffic.scenarios import HEADER, OLD, Scenario, Step, Style
 from localcluster.api import JsonObject
 from localcluster.traffic.gateway import GATEWAY
 from localcluster.traffic.gateway import NAMESPACE as GATEWAY_NAMESPACE
+from localcluster.traffic.istio import GATEWAY as ISTIO_GATEWAY
 from localcluster.traffic.pods import PORT
 from localcluster.traffic.traefik import ENTRY_POINT
 
@@ -18,7 +19,12 @@ ROUTE_VERSIONS = {
     "HTTPProxy": "projectcontour.io/v1",
     "IngressRoute": "traefik.io/v1alpha1",
     "TraefikService": "traefik.io/v1alpha1",
+    "VirtualService": "networking.istio.io/v1",
+    "DestinationRule": "networking.istio.io/v1",
 }
+BASE, CANARY = {"version": "base"}, {"version": "canary"}
+"""Labels of the pods behind one shared Service."""
+SUBSET = "version-base"
 
 
 def objects(scenario: Scenario, host: str) -> list[JsonObject]:
@@ -31,6 +37,10 @@ def objects(scenario: Scenario, host: str) -> list[JsonObject]:
             ingress_route(host, {"name": NAME, "kind": "TraefikService"}),
             traefik_service(),
         ],
+        "VirtualService": lambda: [
+            virtual_service(scenario, host),
+            *([destination_rule()] if scenario.shared else []),
+        ],
     }
     return [deployment(scenario), service(), *routes[scenario.kind]()]
 
@@ -42,7 +52,10 @@ def deployment(scenario: Scenario) -> JsonObject:
         "sim.moonshift.dev/term-ms": str(scenario.stopping * 1000),
     }
     template = {
-        "metadata": {"labels": {"app": NAME}, "annotations": times},
+        "metadata": {
+            "labels": {"app": NAME, **(BASE if scenario.shared else {})},
+            "annotations": times,
+        },
         "spec": {"containers": [{"name": "main", "image": OLD}]},
     }
     return {
@@ -82,6 +95,28 @@ def http_route(host: str) -> JsonObject:
     }
 
 
+def virtual_service(scenario: Scenario, host: str) -> JsonObject:
+    """Return a route of Istio; to the subset of the stable pods if both revisions share the Service."""
+    subset = {"subset": SUBSET} if scenario.shared else {}
+    rule = {"route": [{"destination": {"host": NAME, **subset}}]}
+    return {
+        "apiVersion": ROUTE_VERSIONS["VirtualService"],
+        "kind": "VirtualService",
+        "metadata": {"name": NAME},
+        "spec": {"hosts": [host], "gateways": [ISTIO_GATEWAY], "http": [rule]},
+    }
+
+
+def destination_rule() -> JsonObject:
+    """Return the subset of the stable pods, which a VirtualService names."""
+    return {
+        "apiVersion": ROUTE_VERSIONS["DestinationRule"],
+        "kind": "DestinationRule",
+        "metadata": {"name": NAME},
+        "spec": {"host": NAME, "subsets": [{"name": SUBSET, "labels": BASE}]},
+    }
+
+
 def http_proxy(host: str) -> JsonObject:
     """Return a route of Contour's own kind."""
     route = {"conditions": [{"prefix": "/"}], "services": [{"name": NAME, "port": 80}]}
@@ -114,18 +149,44 @@ def traefik_service() -> JsonObject:
     }
 
 
+def routing(scenario: Scenario) -> JsonObject:
+    """Return the Service and the gateway objects that the release leads."""
+    kinds = (scenario.kind, *(["DestinationRule"] if scenario.shared else []))
+    objects: JsonObject = {
+        "customNetworkRefs": [
+            {"apiVersion": ROUTE_VERSIONS[kind], "kind": kind, "name": NAME} for kind in kinds
+        ]
+    }
+    if scenario.kind == "HTTPRoute":
+        objects = {"gateway": {"httpRouteName": NAME}}
+    return {"service": NAME, "gracePeriodSeconds": scenario.grace, **objects}
+
+
+def traffic_routing(scenario: Scenario) -> JsonObject:
+    """Return the routes of a scenario that are not those of its Rollout: others could share them."""
+    return {
+        "apiVersion": "rollouts.kruise.io/v1alpha1",
+        "kind": "TrafficRouting",
+        "metadata": {"name": NAME},
+        "spec": {
+            "objectRef": [routing(scenario)],
+            "strategy": {"weight": scenario.steps[0].traffic},
+        },
+    }
+
+
 def rollout(scenario: Scenario) -> JsonObject:
     """Return the Rollout; every step but one that takes all pods without traffic waits for a person."""
-    reference = {"apiVersion": ROUTE_VERSIONS[scenario.kind], "kind": scenario.kind, "name": NAME}
-    routing: JsonObject = {"service": NAME, "gracePeriodSeconds": scenario.grace}
-    if scenario.kind == "HTTPRoute":
-        routing["gateway"] = {"httpRouteName": NAME}
-    else:
-        routing["customNetworkRefs"] = [reference]
-    plan: JsonObject = {
-        "steps": [step_manifest(step, scenario.replicas) for step in scenario.steps],
-        "trafficRoutings": [routing],
-    }
+    steps = [step_manifest(step, scenario.replicas) for step in scenario.steps]
+    plan: JsonObject = {"steps": steps, "trafficRoutings": [routing(scenario)]}
+    if scenario.lane:
+        plan = {"steps": steps, "trafficRoutingRef": NAME}
+        for step in steps:
+            del step["traffic"]
+    if scenario.shared and not scenario.lane:
+        plan["disableGenerateCanaryService"] = True
+    if scenario.shared:
+        plan["patchPodTemplateMetadata"] = {"labels": CANARY}
     if scenario.style is Style.CANARY:
         plan["enableExtraWorkloadForCanary"] = True
     style = "blueGreen" if scenario.style is Style.BLUE_GREEN else "canary"

@@ -22,11 +22,14 @@ GATEWAY_RIGHTS = ROOT / "deploy" / "kustomize" / "gateways"
 PODS = Kind("", "v1", "pods")
 DEPLOYMENTS = Kind("apps", "v1", "deployments")
 ROLLOUTS = Kind("rollouts.kruise.io", "v1beta1", "rollouts")
+TRAFFIC_ROUTINGS = Kind("rollouts.kruise.io", "v1alpha1", "trafficroutings")
 ROUTES = {
     "HTTPRoute": Kind("gateway.networking.k8s.io", "v1", "httproutes"),
     "HTTPProxy": Kind("projectcontour.io", "v1", "httpproxies"),
     "IngressRoute": Kind("traefik.io", "v1alpha1", "ingressroutes"),
     "TraefikService": Kind("traefik.io", "v1alpha1", "traefikservices"),
+    "VirtualService": Kind("networking.istio.io", "v1", "virtualservices"),
+    "DestinationRule": Kind("networking.istio.io", "v1", "destinationrules"),
 }
 
 
@@ -71,8 +74,20 @@ async def lab(
 def shares_of_route(route: dict[str, Any]) -> Shares:
     """Return the shares that an object with routes asks for."""
     spec = route["spec"]
+    if "http" in spec:
+        return frozenset(parts(_destinations(rule["route"])) for rule in spec["http"])
     rules = [rule["backendRefs"] for rule in spec.get("rules", ())]
     rules += [rule["services"] for rule in spec.get("routes", ())]
     if "weighted" in spec:
         rules.append(spec["weighted"]["services"])
     return frozenset(parts({b["name"]: b.get("weight", 1) for b in rule}) for rule in rules)
+
+
+def _destinations(entries: list[dict[str, Any]]) -> dict[str, float]:
+    """The parts of an Istio rule as `Service/subset`; a single destination needs no weight."""
+    found: dict[str, float] = {}
+    for entry in entries:
+        destination = entry["destination"]
+        name = f"{destination['host']}/{destination.get('subset', '')}"
+        found[name] = found.get(name, 0) + entry.get("weight", 100 if len(entries) == 1 else 0)
+    return found

@@ -19,6 +19,7 @@ from demo.traffic.lab import (
     PODS,
     ROLLOUTS,
     ROUTES,
+    TRAFFIC_ROUTINGS,
     Lab,
     shares_of_route,
 )
@@ -106,6 +107,9 @@ class Release:
         for body in application.objects(self.scenario, self._host):
             await client.create(self._collection(body["kind"]), body)
         await self._reach("the pods", lambda state: self._pods(state, OLD) == self._all)
+        if self.scenario.lane:
+            body = application.traffic_routing(self.scenario)
+            await client.create(self._collection("TrafficRouting"), body)
         await client.create(self._collection("Rollout"), application.rollout(self.scenario))
         await self._reach("the Rollout", self._is_governed)
         await self._settled()
@@ -237,6 +241,7 @@ class Release:
             "Deployment": DEPLOYMENTS,
             "Service": Kind("", "v1", "services"),
             "Rollout": ROLLOUTS,
+            "TrafficRouting": TRAFFIC_ROUTINGS,
             **ROUTES,
         }
         of = kinds[kind]

@@ -61,6 +61,10 @@ class Scenario:
     """The step (1-based) after which it is rolled back or overtaken; 0 if it is neither."""
     replicas: int = 5
     grace: int = 1
+    shared: bool = False
+    """Both revisions share one Service and are told apart by subsets."""
+    lane: bool = False
+    """The routes are those of a TrafficRouting; the Rollout names it."""
     stopping: int = 5
     """Seconds for which a pod still answers after SIGTERM."""
 
@@ -121,12 +125,49 @@ THROUGH_TRAEFIK = (
     Scenario("traefik-service-green", "TraefikService", Style.BLUE_GREEN, DOUBLED),
 )
 
+ALL_AT_ONCE = (Step(3, 100), Step(5, 100))
+"""The first step sends everything to the new revision: a route that is a moment too early loses everything."""
+IN_THE_LANE = (Step(1, 20), Step(3, 20))
+
+THROUGH_ISTIO = (
+    Scenario("vs", "VirtualService", Style.CANARY, WEIGHTS),
+    Scenario("vs-batches", "VirtualService", Style.PARTITION, BATCHES),
+    Scenario("vs-testers", "VirtualService", Style.PARTITION, TESTERS),
+    Scenario("vs-back", "VirtualService", Style.CANARY, WEIGHTS, Ending.ROLLED_BACK, last=2),
+    Scenario("vs-third", "VirtualService", Style.PARTITION, BATCHES, Ending.OVERTAKEN, last=2),
+    Scenario("vs-green", "VirtualService", Style.BLUE_GREEN, DOUBLED),
+    Scenario("vs-green-back", "VirtualService", Style.BLUE_GREEN, DOUBLED, Ending.ROLLED_BACK, 2),
+    Scenario("vs-all", "VirtualService", Style.CANARY, ALL_AT_ONCE),
+    *(
+        replace(scenario, shared=True)
+        for scenario in (
+            Scenario("subset", "VirtualService", Style.CANARY, WEIGHTS),
+            Scenario("subset-testers", "VirtualService", Style.CANARY, TESTERS),
+            Scenario("subset-back", "VirtualService", Style.CANARY, WEIGHTS, Ending.ROLLED_BACK, 2),
+            Scenario("subset-third", "VirtualService", Style.CANARY, WEIGHTS, Ending.OVERTAKEN, 2),
+            Scenario("subset-all", "VirtualService", Style.CANARY, ALL_AT_ONCE),
+            Scenario(
+                *("subset-all-back", "VirtualService", Style.CANARY, ALL_AT_ONCE),
+                *(Ending.ROLLED_BACK, 1),
+            ),
+            Scenario("lane", "VirtualService", Style.CANARY, IN_THE_LANE, lane=True),
+            Scenario(
+                *("lane-back", "VirtualService", Style.CANARY, IN_THE_LANE),
+                *(Ending.ROLLED_BACK, 1),
+                lane=True,
+            ),
+        )
+    ),
+)
+
 SCENARIOS = {
     Vendor.CONTOUR: (*THROUGH_GATEWAY_API, *THROUGH_CONTOUR),
     # It looks at changes every two seconds; on two busy processors it learned of a pod's end after more than five.
     Vendor.TRAEFIK: tuple(
         replace(scenario, stopping=10) for scenario in (*THROUGH_GATEWAY_API, *THROUGH_TRAEFIK)
     ),
+    Vendor.ISTIO: THROUGH_ISTIO,
+    Vendor.ISTIO_WEBHOOK: THROUGH_ISTIO,
 }
 
 

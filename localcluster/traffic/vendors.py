@@ -26,7 +26,7 @@ class Vendor(Enum):
     CONTOUR = "contour"
     TRAEFIK = "traefik"
     ISTIO = "istio"
-    GUARDED_ISTIO = "istio-webhook"
+    ISTIO_WEBHOOK = "istio_webhook"
     """Istio with the webhook that refuses what Istio's validation does not accept."""
 
 
@@ -37,7 +37,7 @@ async def ensure_gateway(vendor: Vendor, reporter: Reporter | None = None) -> Ga
             return partial(ContourGateway, programs=await ensure_contour(reporter))
         case Vendor.TRAEFIK:
             return partial(TraefikGateway, program=await ensure_traefik(reporter))
-        case Vendor.ISTIO | Vendor.GUARDED_ISTIO:
-            guarded = vendor is Vendor.GUARDED_ISTIO
+        case Vendor.ISTIO | Vendor.ISTIO_WEBHOOK:
+            guarded = vendor is Vendor.ISTIO_WEBHOOK
             return partial(IstioGateway, programs=await ensure_istio(reporter), webhook=guarded)
     assert_never(vendor)

@@ -129,7 +129,7 @@ end
 ---@return moonshift.Precedence
 function contour.precedence()
     return {
-        path_of = path_of, rank = rank, joined = joined, unique = true,
+        path_of = path_of, rank = rank, joined = joined, unique = true, unordered = true,
         size = function(list)
             local found = rank(list)
             return found[3] + found[4]

@@ -1,5 +1,5 @@
 -- Ingress classes: annotations of a canary Ingress, and additional Ingresses beside the owner's.
---@use tables
+--@use tables, paths
 
 local ingresses = {}
 
@@ -106,14 +106,123 @@ function ingresses.change_headers(annotations, prefix, modifier)
     end
 end
 
+-- The path of an entry. What ImplementationSpecific means is the gateway's: letters, a * at the end, or an expression.
+local function path_of(entry)
+    local path = entry.path or "/"
+    if entry.pathType == "Exact" then
+        return {type = "Exact", value = path}
+    elseif entry.pathType == "Prefix" then
+        return {type = "PathPrefix", value = path}
+    elseif path:find("^[^%[%]%(%)%*%+%?%^%$\\{}|]*%*?$") then
+        return {type = "Text", value = path:gsub("%*$", "")}
+    end
+    return {type = "RegularExpression", value = path:gsub("^/~", "")}
+end
+
+-- Whether another entry of the host serves what an entry and a step's path have in common, as it is more specific.
+local function goes_elsewhere(entry, common, all)
+    local own = path_of(entry)
+    for _, other in ipairs(all) do
+        local place = path_of(other)
+        if not tables.same(place, own) and paths.inside(place, own) and paths.inside(common, place) then
+            return true, other
+        end
+    end
+    return false
+end
+
+---A copy of an entry of an Ingress's paths for what it has in common with a step's path; nil if that is nothing, or if a
+---more specific entry of the host serves it.
+---@param step moonshift.Step|{unserved?: string}
+---@param kind string
+---@param entry table
+---@param path? {type: string, value: string} the step's
+---@param all table[] all entries of the host
+---@return table?
+---@return table? other the more specific entry
+function ingresses.narrowed(step, kind, entry, path, all)
+    local result, own = tables.copy(entry), path_of(entry)
+    if path == nil then
+        return result
+    end
+    path = {type = path.type or "PathPrefix", value = path.value or "/"}
+    if PATH_TYPES[path.type] == nil then
+        error("no " .. kind .. " can match paths by type " .. path.type)
+    end
+    local common = paths.served(step, own, path)
+    if common == nil then
+        return nil
+    end
+    local elsewhere, other = goes_elsewhere(entry, common, all)
+    if elsewhere then
+        step.unserved = path.value
+        return nil, other
+    elseif not tables.same(common, own) then
+        result.path, result.pathType = common.value, PATH_TYPES[common.type]
+    end
+    return result
+end
+
+-- All entries that the owner's Ingress has for a host.
+local function entries_of(obj, host)
+    local result = {}
+    for _, rule in ipairs(obj.data.spec and obj.data.spec.rules or {}) do
+        if (rule.host or "") == (host or "") then
+            for _, entry in ipairs(rule.http and rule.http.paths or {}) do
+                table.insert(result, entry)
+            end
+        end
+    end
+    return result
+end
+
+-- Sees to annotations that let the upstream's path depend on the Ingress's, now that entries have a part of their paths.
+local function keep_paths(annotations, rewrites, only_roots)
+    for key, for_roots in pairs(rewrites or {}) do
+        if (annotations[key] or "false") ~= "false" then
+            if not (only_roots and for_roots) then
+                error("the Ingress rewrites its paths (" .. key .. "), so no part of them can be matched: give the step "
+                    .. "the Ingress's own path, or none")
+            end
+            annotations[key] = for_roots
+        end
+    end
+end
+
+-- Leaves the rules of an additional Ingress what they have in common with a step's path.
+local function narrow(obj, kind, result, path, rewrites)
+    local rules, changed, only_roots = {}, false, true
+    for _, rule in ipairs(result.spec.rules) do
+        local entries = {}
+        for _, entry in ipairs(rule.http.paths) do
+            local twin = ingresses.narrowed({}, kind, entry, path, entries_of(obj, rule.host))
+            if twin then
+                changed = changed or not tables.same(twin, entry)
+                only_roots = only_roots and (entry.path or "/") == "/" and entry.pathType ~= "Exact"
+                tables.add(entries, twin)
+            end
+        end
+        if #entries > 0 then
+            rule.http.paths = entries
+            table.insert(rules, rule)
+        end
+    end
+    if changed then
+        keep_paths(result.metadata.annotations, rewrites, only_roots)
+    end
+    result.spec.rules, result.spec.defaultBackend = rules, nil
+end
+
 ---An additional Ingress for one alternative of the step: the first is called <name>-canary, the next
----<name>-canary-1. A path of the alternative replaces the rules' own paths.
+---<name>-canary-1. Its paths are what the alternative's path and the Ingress's own have in common; nil if that is nothing.
 ---@param obj moonshift.IngressObj
 ---@param kind string
 ---@param number integer
 ---@param match? moonshift.Match
----@return table
-function ingresses.beside(obj, kind, number, match)
+---@param rewrites? table<string, string|false> annotations that let the upstream's path depend on the Ingress's, each with the
+---  value that leaves paths as they are where the Ingress's own path is /, or false
+---@return table?
+function ingresses.beside(obj, kind, number, match, rewrites)
     if obj.canaryIngress == nil then
         error("no path of this Ingress leads to Service " .. obj.stableService .. ": give it one")
     end
@@ -123,22 +232,28 @@ function ingresses.beside(obj, kind, number, match)
     end
     result.metadata.annotations = result.metadata.annotations or {}
     local path = match and match.path
-    if path then
-        local path_type = PATH_TYPES[path.type or "PathPrefix"]
-        if path_type == nil then
-            error("no " .. kind .. " can match paths by type " .. path.type)
-        elseif result.spec.rules == nil then
-            error("a path cannot take the place of a default backend: give Service " .. obj.stableService .. " a path")
-        end
-        for _, rule in ipairs(result.spec.rules) do
-            -- Only once, even if the rule has several paths.
-            local first = rule.http.paths[1]
-            first.path, first.pathType = path.value or "/", path_type
-            rule.http.paths = {first}
-        end
-        result.spec.defaultBackend = nil
+    if path == nil then
+        return result
+    elseif result.spec.rules == nil then
+        error("a path cannot be part of a default backend: give Service " .. obj.stableService .. " a path")
     end
-    return result
+    narrow(obj, kind, result, path, rewrites)
+    return #result.spec.rules > 0 and result or nil
+end
+
+---An error if no additional Ingress could be made for any alternative of the step.
+---@param obj moonshift.IngressObj
+---@param kind string
+---@param objects table[]
+function ingresses.check_served(obj, kind, objects)
+    if #objects == 0 then
+        local asked = {}
+        for _, match in ipairs(obj.matches or {}) do
+            tables.add(asked, match.path and match.path.value)
+        end
+        error("no path of this " .. kind .. " that leads to Service " .. obj.stableService .. " serves the path "
+            .. table.concat(asked, " or ") .. " of this step")
+    end
 end
 
 return ingresses

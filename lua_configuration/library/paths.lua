@@ -129,6 +129,14 @@ function paths.apart(own, wanted)
     return not within(one, other) and not within(other, one) and apart(one, other)
 end
 
+---Whether it is certain that every request of the one path fits the other.
+---@param inner {type: string, value: string}
+---@param outer {type: string, value: string}
+---@return boolean
+function paths.inside(inner, outer)
+    return tables.same(inner, outer) or within(plain(inner), plain(outer))
+end
+
 ---The path of the requests that fit both paths: one of the two; nil if there can be none. An error if an expression
 ---does not let it be said.
 ---@param own {type: string, value: string} a rule's path
@@ -147,7 +155,7 @@ function paths.common(own, wanted)
         return nil
     end
     error("which requests fit both the path " .. own.value .. " of a rule and the path " .. wanted.value
-        .. " of this step cannot be told, because one of them is an expression: give the step the path of the rule, "
+        .. " of this step cannot be told, because one of them is a pattern: give the step the path of the rule, "
         .. "or one below it")
 end
 
@@ -162,7 +170,9 @@ function paths.served(step, own, wanted)
         return own
     end
     local known, asked = own, wanted
-    if own.any_case then
+    if own.any_case and wanted.type == "RegularExpression" and own.value ~= "/" then
+        error("a rule compares its path " .. own.value .. " without regard to case: no expression can be part of it")
+    elseif own.any_case then
         known = {type = own.type, value = own.value:lower()}
         asked = {type = wanted.type, value = wanted.value:lower()}
     end

@@ -51,7 +51,7 @@ local function wins(kind, one, other, even)
     local first = higher(one.rank, other.rank)
     if first ~= nil then
         return first
-    elseif kind.unordered then
+    elseif kind.unordered or (kind.unique and tables.same(one.match, other.match)) then
         return even
     end
     return one.index < other.index

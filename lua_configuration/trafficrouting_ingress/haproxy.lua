@@ -1,5 +1,6 @@
 --@name HAProxy Ingress
 --@can header,header-regex,cookie,path
+--@regex pcre
 --@use conditions, ingresses, other_paths
 --
 -- An Ingress of its own for each alternative of a step, with headers that hold together (version 0.15 and later). Paths with
@@ -29,7 +30,10 @@ local function matching(number, match)
             table.insert(exact, header.name .. ": " .. header.value)
         end
     end
-    local result = ingresses.beside(obj, KIND, number, match)
+    local result = ingresses.beside(obj, KIND, number, match, {[PREFIX .. "rewrite-target"] = false})
+    if result == nil then
+        return nil
+    end
     other_paths.keep(obj, result)
     for key, lines in pairs({["http-header-match"] = exact, ["http-header-match-regex"] = regex}) do
         local own = result.metadata.annotations[PREFIX .. key]
@@ -47,4 +51,5 @@ local objects = {}
 for number, match in ipairs(obj.matches) do
     table.insert(objects, matching(number, match))
 end
+ingresses.check_served(obj, KIND, objects)
 return {objects = objects}

@@ -1,5 +1,6 @@
 --@name Higress Ingress
 --@can weight,header,header-regex,cookie,query,path,header-modifier
+--@regex re2
 --@use steps, conditions, ingresses
 --
 -- A share is said by a canary Ingress, as with ingress-nginx. Matches are said by an Ingress of its own for each alternative,
@@ -11,6 +12,9 @@
 local KIND = "Ingress of Higress"
 local NGINX, HIGRESS = "nginx.ingress.kubernetes.io/", "higress.io/"
 local DESTINATION = HIGRESS .. "destination"
+local REWRITES = {
+    [NGINX .. "rewrite-target"] = false, [HIGRESS .. "rewrite-target"] = false, [HIGRESS .. "rewrite-path"] = false,
+}
 local params = obj.params or {}
 local stable, canary = obj.stableService, obj.canaryService
 local given = (obj.data.annotations or {})[DESTINATION]
@@ -158,7 +162,10 @@ local function divided()
 end
 
 local function matching(number, match)
-    local result = ingresses.beside(obj, KIND, number, match)
+    local result = ingresses.beside(obj, KIND, number, match, REWRITES)
+    if result == nil then
+        return nil
+    end
     local annotations = without_canary(result.metadata.annotations)
     for _, header in ipairs(match.headers or {}) do
         condition(annotations, "header", header)
@@ -187,6 +194,9 @@ local objects = {}
 local wanted = obj.matches or {}
 for number, match in ipairs(wanted) do
     table.insert(objects, matching(number, match))
+end
+if #wanted > 0 then
+    ingresses.check_served(obj, KIND, objects)
 end
 local shared = #wanted == 0 or params.both
 if given ~= nil and shared and obj.canaryWeight >= 0 then

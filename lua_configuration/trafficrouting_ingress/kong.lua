@@ -7,6 +7,7 @@
 -- an HTTPRoute of Kong's has. An expression is searched for, so it is bound to the whole value.
 
 local KIND, PREFIX = "Ingress of Kong", "konghq.com/"
+local REWRITES = {[PREFIX .. "strip-path"] = "false", [PREFIX .. "rewrite"] = false}
 
 if obj.matches == nil or #obj.matches == 0 then
     error("no " .. KIND .. " can divide requests by weight: a step needs matches, or an HTTPRoute")
@@ -36,12 +37,15 @@ local function put_header(annotations, header)
     end
 end
 
-local objects = {}
-for number, match in ipairs(obj.matches) do
+-- An Ingress for one alternative; nil where the Ingress does not serve its path.
+local function matching(number, match)
     if #(match.queryParams or {}) > 0 then
         error("no " .. KIND .. " can match query parameters")
     end
-    local result = ingresses.beside(obj, KIND, number, match)
+    local result = ingresses.beside(obj, KIND, number, match, REWRITES)
+    if result == nil then
+        return nil
+    end
     -- Of all default backends Kong uses the one of the oldest Ingress.
     if result.spec.rules == nil then
         error("no " .. KIND .. " can match for a default backend: give Service " .. obj.stableService .. " a path")
@@ -59,6 +63,12 @@ for number, match in ipairs(obj.matches) do
         end
         result.metadata.annotations[key] = match.method
     end
-    table.insert(objects, result)
+    return result
 end
+
+local objects = {}
+for number, match in ipairs(obj.matches) do
+    table.insert(objects, matching(number, match))
+end
+ingresses.check_served(obj, KIND, objects)
 return {objects = objects}

@@ -1,5 +1,6 @@
 --@name ingress-nginx
 --@can weight,header,header-regex,cookie,both
+--@regex pcre
 --@use ingresses
 --
 -- A canary Ingress beside the owner's: at most one is looked at for a path. Its header is asked first, and its cookie where the

@@ -181,6 +181,12 @@ OF_DOORS: tuple[Mutation, ...] = (
             "component/measure/test_egress.py::test_any_other_address_is_refused_in_words",
         ),
         (
+            "a tunnel is an address as any other",
+            "        if any(found in tunnel for tunnel in _TUNNELS):\n",
+            "        if found in _NAT64:\n",
+            "component/measure/test_egress.py::test_places_that_no_name_may_lead_to",
+        ),
+        (
             "a name may lead to this machine",
             "    if found.is_loopback or found.is_unspecified:\n",
             "    if found.is_unspecified:\n",

@@ -262,6 +262,45 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.effects.kept",
+        (
+            "a template that was exchanged in what a release keeps is used",
+            "    if not facts.stable_template or template_hash(template) != facts.stable_template:\n",
+            "    if not facts.stable_template:\n",
+            "component/effects/test_kept.py::test_another_template_or_owner_is_not_read",
+        ),
+        (
+            "what another Rollout keeps is used",
+            "    if facts is None or found.metadata.controller_uid != rollout.uid:\n",
+            "    if facts is None:\n",
+            "component/effects/test_kept.py::test_another_template_or_owner_is_not_read",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.kept",
+        (
+            "a ReplicaSet counts as stable by its label alone",
+            "        and (replica_set.revision, hashed) == (ours.stable_revision, ours.stable_template)\n",
+            "        and replica_set.revision == ours.stable_revision\n",
+            "unit/domain/rollout/test_kept.py::test_a_replica_set_whose_template_was_changed_is_no_way_back",
+        ),
+        (
+            "a forged stable revision stays",
+            "    if not facts.stable_revision or known == (ours.stable_revision, ours.stable_template):\n",
+            "    if facts.stable_revision or known == (ours.stable_revision, ours.stable_template):\n",
+            "unit/domain/rollout/test_kept.py::test_a_forged_stable_revision_is_corrected_from_what_the_release_keeps",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.moving.rebuilding",
+        (
+            "a stable ReplicaSet that somebody deleted stays away",
+            "    return stable_replica_set(context, status) is None and leaves_stable_pods(context, status)\n",
+            "    return stable_replica_set(context, status) is not None\n",
+            "unit/domain/rollout/test_rebuilding.py::test_stable_pods_come_back_and_the_release_begins_again_at_step_1",
+        ),
+    ),
+    *named(
         "controller.reconcilers.refusals",
         (
             "a refused action is tried again as soon each time",

@@ -61,6 +61,30 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.gates.in_query",
+        (
+            "a text of others is a pattern",
+            "    if read.regex:\n        text = _regex(text)\n    if read.quote",
+            "    if read.quote",
+            "unit/domain/gates/test_hostile_texts.py::test_a_text_in_a_regular_expression_matches_itself_only",
+        ),
+        (
+            "a text of others ends a string",
+            '    return text.replace("\\\\", "\\\\\\\\").replace(read.quote, f"\\\\{read.quote}")\n',
+            '    return text.replace("\\\\", "\\\\\\\\")\n',
+            "unit/domain/gates/test_hostile_texts.py::test_a_text_in_quotation_marks_is_one_label_and_itself",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.in_job",
+        (
+            "a text of others stands in a command",
+            "        elif piece.word.origin is Origin.OTHERS:\n            return Unplaced(piece.name, _remedy(piece.name))\n",
+            "",
+            "unit/domain/gates/test_hostile_texts.py::test_nobody_who_annotates_a_workload_decides_what_a_job_runs",
+        ),
+    ),
+    *named(
         "controller.domain.gates.judging",
         (
             "a measurement without data passes a metric",

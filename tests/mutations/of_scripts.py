@@ -9,6 +9,7 @@ from typing import NamedTuple
 SHARE = "test_the_new_version_gets_the_steps_share_and_no_other_share_changes"
 MATCHES = "test_requests_that_match_go_to_the_canary_and_all_others_where_they_went"
 OUTRANKS = "test_a_copy_never_outranks_another_services_condition_where_specificity_decides"
+PATHS = "test_a_path_of_a_step_changes_nothing_but_the_version"
 INGRESS_SHARE = "test_an_ingress_gives_the_share_that_the_step_asked_and_nothing_of_others"
 INGRESS_MATCHES = "test_an_ingress_leads_only_matching_requests_to_the_canary"
 ALONG = "test_a_header_does_not_take_another_services_longer_path_along"
@@ -60,8 +61,8 @@ OF_SCRIPTS = (
     ScriptMutation(
         "only the first of several alternatives is written",
         "library/precedence.lua",
-        "ipairs(ours and wanted or {})",
-        "ipairs(ours and {wanted[1]} or {})",
+        "for _, alternative in ipairs(wanted) do",
+        "for _, alternative in ipairs({wanted[1]}) do",
         MATCHES,
         HTTP_ROUTE,
         4,
@@ -77,11 +78,38 @@ OF_SCRIPTS = (
     ScriptMutation(
         "a copy gets no guard although no order decides between two rules",
         "library/skipper.lua",
-        "with_path = with_path, unordered = true,",
-        "with_path = with_path,",
+        "unique = true, unordered = true,",
+        "unique = true,",
         MATCHES,
         "zalando.org/RouteGroup",
         0,
+    ),
+    ScriptMutation(
+        "a copy has the step's path where the rule's lies within it",
+        "library/paths.lua",
+        "    if within(one, other) then\n        return own",
+        "    if within(one, other) then\n        return wanted",
+        PATHS,
+        HTTP_ROUTE,
+        0,
+    ),
+    ScriptMutation(
+        "a replaced prefix does not grow with the path",
+        "library/gateway_rules.lua",
+        'paths.replacement(change.path.replacePrefixMatch or "/", own, part)',
+        "change.path.replacePrefixMatch",
+        PATHS,
+        HTTP_ROUTE,
+        2,
+    ),
+    ScriptMutation(
+        "a rule in which the stable Service has nothing is copied",
+        "library/weights.lua",
+        "(entry.weight or absent) > 0\n",
+        "true\n",
+        PATHS,
+        HTTP_ROUTE,
+        9,
     ),
     ScriptMutation(
         "a second Mapping leads to the stable Service",

@@ -12,8 +12,9 @@ from controller.scripts.lookup import Script, complete, packaged_texts
 from controller.scripts.modules import Modules
 from tests.component.luaworker.process import Worker
 from tests.mutations.of_scripts import OF_SCRIPTS, ScriptMutation
-from tests.routing import skipper, test_ingress, test_routing
+from tests.routing import skipper, test_ingress, test_paths, test_routing
 from tests.routing.model import HOST
+from tests.routing.path_tables import PathRule
 from tests.routing.tables import ADMIN, LEGACY, STABLE, Rule
 from tests.unit.lua_configuration import running
 from tests.unit.lua_configuration.cases import FOLDER
@@ -25,6 +26,11 @@ TABLE = (
     Rule("/", True, ((ADMIN, None),)),
     Rule("/api", False, ((STABLE, 60), (LEGACY, 40))),
     Rule("/", False, ((STABLE, None),)),
+)
+PATH_RULES = (
+    PathRule("PathPrefix", "/api", False, ((STABLE, 1),), "/app", 1),
+    PathRule("PathPrefix", "/api/v2", True, ((STABLE, 1),), None, 2),
+    PathRule("PathPrefix", "/admin", False, ((STABLE, 0), (LEGACY, 100)), None, 3),
 )
 PATHS = (
     test_ingress.Path(HOST, "/admin", False, ADMIN),
@@ -45,7 +51,7 @@ def examples(mutation: ScriptMutation) -> dict[str, object]:
     return {
         "kind": mutation.kind,
         "name": mutation.kind,
-        "table": list(TABLE),
+        "table": list(PATH_RULES if hasattr(test_paths, mutation.test) else TABLE),
         "weight": 20,
         "number": mutation.step,
         "step": mutation.step,
@@ -71,7 +77,8 @@ def mutated(folder: Path, mutation: ScriptMutation) -> Callable[[Path], Script]:
 
 def routing_test(mutation: ScriptMutation) -> Callable[..., Awaitable[None]]:
     """The routing test, without the examples that it draws."""
-    found: Any = getattr(test_routing, mutation.test, None) or getattr(test_ingress, mutation.test)
+    modules = (test_routing, test_paths, test_ingress)
+    found: Any = next(filter(None, (getattr(one, mutation.test, None) for one in modules)))
     plain = getattr(found, "hypothesis", None)
     inner: Callable[..., Awaitable[None]] = plain.inner_test if plain else found
     return inner

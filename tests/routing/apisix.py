@@ -1,12 +1,18 @@
 """Apache APISIX: exact paths before prefixes, longer before shorter, then the higher priority."""
 
-from tests.routing.model import Request, Shares, Tree, divided, within
+from tests.routing.model import Request, Served, Shares, Tree, divided, within
 
 ABSENT_WEIGHT = 100
 
 
 def apisix_route(spec: Tree, request: Request) -> Shares:
     """Rules of which one path, the methods and all expressions fit."""
+    answer = served(spec, request)
+    return answer.shares if answer else {}
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """The plugins of the rule are what else is done; of equal rules, either may win."""
     fitting = [
         ((_specificity(path), rule.get("priority", 0)), rule)
         for rule in spec["http"]
@@ -14,9 +20,21 @@ def apisix_route(spec: Tree, request: Request) -> Shares:
         if _path(path, request.path) and _rest(rule["match"], request)
     ]
     if not fitting:
-        return {}
-    chosen = max(fitting, key=lambda fit: fit[0])[1]
-    return divided((b["serviceName"], b.get("weight", ABSENT_WEIGHT)) for b in chosen["backends"])
+        return None
+    best = max(rank for rank, _ in fitting)
+    answers = [_answer(rule, request) for rank, rule in fitting if rank == best]
+    if any(answer != answers[0] for answer in answers):
+        raise Undefined
+    return answers[0]
+
+
+class Undefined(Exception):
+    """Several rules have the same path and priority."""
+
+
+def _answer(rule: Tree, request: Request) -> Served:
+    shares = divided((b["serviceName"], b.get("weight", ABSENT_WEIGHT)) for b in rule["backends"])
+    return Served(shares, request.path, rule.get("plugins"))
 
 
 def _specificity(path: str) -> tuple[bool, int]:

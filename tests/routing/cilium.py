@@ -9,7 +9,7 @@ that is led to a cluster that is not defined, or whose Service is in neither lis
 
 from collections.abc import Iterator
 
-from tests.routing.model import Request, Shares, Tree, below, divided, whole
+from tests.routing.model import Request, Served, Shares, Tree, below, divided, whole, with_letters
 
 ROUTES = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 CLUSTER = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
@@ -30,6 +30,18 @@ def envoy_config(spec: Tree, request: Request) -> Shares:
                 for name, weight in _led_to(route["route"])
             )
     return {}
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """`prefix_rewrite` takes the place of the matched prefix, letters for letters, or of the whole path."""
+    for route in _routes(spec, request):
+        match, action, path = route["match"], route["route"], request.path
+        if _fits(match, request):
+            if "prefix_rewrite" in action:
+                own = match.get("prefix", match.get("path_separated_prefix", path))
+                path = with_letters(path, own, action["prefix_rewrite"])
+            return Served(envoy_config(spec, request), path, action.get("timeout"))
+    return None
 
 
 def _routes(spec: Tree, request: Request) -> Iterator[Tree]:

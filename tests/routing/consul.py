@@ -5,7 +5,7 @@ A prefix is one of characters, an expression has to fit the whole value (Envoy).
 
 from fractions import Fraction
 
-from tests.routing.model import Request, Shares, Tree, whole
+from tests.routing.model import Request, Served, Shares, Tree, whole, with_letters
 
 OWN = "web"
 """The object is named after the Service."""
@@ -13,10 +13,21 @@ OWN = "web"
 
 def service_router(spec: Tree, request: Request) -> Shares:
     """Each route leads to one Service; without a name that is its own."""
+    return served(spec, request).shares
+
+
+def served(spec: Tree, request: Request) -> Served:
+    """`prefixRewrite` takes the place of the matched prefix, letters for letters, or of the whole path."""
     for route in spec.get("routes", ()):
-        if _fits(route.get("match", {}).get("http", {}), request):
-            return {route.get("destination", {}).get("service", OWN): Fraction(1)}
-    return {OWN: Fraction(1)}
+        http = route.get("match", {}).get("http", {})
+        if _fits(http, request):
+            to, path = route.get("destination", {}), request.path
+            if "prefixRewrite" in to:
+                whole_path = "pathExact" in http or "pathRegex" in http
+                own = path if whole_path else http.get("pathPrefix", "/")
+                path = with_letters(path, own, to["prefixRewrite"])
+            return Served({to.get("service", OWN): Fraction(1)}, path, to.get("requestTimeout"))
+    return Served({OWN: Fraction(1)}, request.path)
 
 
 def _fits(http: Tree, request: Request) -> bool:

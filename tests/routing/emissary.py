@@ -7,22 +7,52 @@ headers), then the same of parameters. "Canary releases" (3.1): a weight is a pe
 rest. Prefixes are of characters; an expression fits the whole path ("Prefix regex", 1.14).
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tests.routing.model import Request, Shares, Tree, whole
+from tests.routing.model import Request, Served, Shares, Tree, whole, with_letters
 
 Group = tuple[Any, ...]
 
 
 def mappings(spec: Tree, request: Request) -> Shares:
     """All Mappings of a gateway, under `mappings`."""
+    answer = served(spec, request)
+    return answer.shares if answer else {}
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """What a group does is what each Mapping with a share of it does.
+
+    "Rewrites" (3.x): without `rewrite` the prefix is replaced by /, letters for letters; an empty one replaces nothing;
+    with `prefix_regex` it is ignored. `regex_rewrite` replaces what its pattern finds.
+    """
     fitting = [one for one in spec["mappings"] if _fits(one, request)]
     if not fitting:
-        return {}
+        return None
     first = max(fitting, key=_rank)
-    return _divided([one for one in fitting if _group(one) == _group(first)])
+    group = [one for one in fitting if _group(one) == _group(first)]
+    sorts = {(one.get("prefix_exact", False), one.get("prefix_regex", False)) for one in group}
+    assert len(sorts) == 1, (
+        "Emissary takes Mappings with one prefix for one group, whatever sort it is of"
+    )
+    full = any(one.get("weight") == 100 for one in group)
+    serving = [one for one in group if one.get("weight") == 100 or not full]
+    done = {(_rewritten(one, request.path), one.get("timeout_ms")) for one in serving}
+    assert len(done) == 1, "Mappings of one group do different things"
+    return Served(_divided(group), *done.pop())
+
+
+def _rewritten(mapping: Tree, path: str) -> str:
+    if "regex_rewrite" in mapping:
+        change = mapping["regex_rewrite"]
+        return re.sub(change["pattern"], change["substitution"], path)
+    text = mapping.get("rewrite", "/")
+    if mapping.get("prefix_regex") or text == "":
+        return path
+    return with_letters(path, path if mapping.get("prefix_exact") else mapping["prefix"], text)
 
 
 def _divided(group: Sequence[Tree]) -> Shares:

@@ -2,17 +2,44 @@
 
 from collections.abc import Iterator, Sequence
 
-from tests.routing.model import Request, Shares, Tree, below, divided, whole
+from tests.routing.model import (
+    Request,
+    Served,
+    Shares,
+    Tree,
+    below,
+    divided,
+    whole,
+    with_parts,
+)
 
 DEFAULT_PATH = {"type": "PathPrefix", "value": "/"}
 
 
 def http_route(spec: Tree, request: Request) -> Shares:
     """HTTPRoute: exact path, longest prefix, method, number of headers, of query parameters, order."""
+    answer = served(spec, request)
+    return answer.shares if answer else {}
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """HTTPRoute: a prefix may be replaced in a rule with one match, by prefix; a full path anywhere."""
     found = sorted(_fits(spec, request), key=lambda fit: fit[0], reverse=True)
     if not found:
-        return {}
-    return divided((b["name"], b.get("weight", 1)) for b in found[0][1].get("backendRefs", ()))
+        return None
+    rule, match = found[0][1]
+    path = request.path
+    for change in (f["urlRewrite"]["path"] for f in rule.get("filters", ()) if "urlRewrite" in f):
+        if change["type"] == "ReplaceFullPath":
+            path = change["replaceFullPath"]
+            continue
+        assert len(rule["matches"]) == 1 or spec.get("several")
+        own = match.get("path", DEFAULT_PATH)
+        assert own["type"] == "PathPrefix", "only a prefix can be replaced"
+        path = with_parts(path, own["value"], change["replacePrefixMatch"])
+    others = [f for f in rule.get("filters", ()) if "urlRewrite" not in f]
+    shares = divided((b["name"], b.get("weight", 1)) for b in rule.get("backendRefs", ()))
+    return Served(shares, path, others)
 
 
 def grpc_route(spec: Tree, request: Request) -> Shares:
@@ -42,7 +69,7 @@ def one_rule(spec: Tree, request: Request) -> Shares:
     return divided((b["name"], b.get("weight", 1)) for b in spec["rules"][0]["backendRefs"])
 
 
-def _fits(spec: Tree, request: Request) -> Iterator[tuple[tuple[int, ...], Tree]]:
+def _fits(spec: Tree, request: Request) -> Iterator[tuple[tuple[int, ...], tuple[Tree, Tree]]]:
     for index, rule in enumerate(spec["rules"]):
         matches: Sequence[Tree] = rule.get("matches") or ({},)
         for match in matches:
@@ -53,7 +80,7 @@ def _fits(spec: Tree, request: Request) -> Iterator[tuple[tuple[int, ...], Tree]
             headers, query = match.get("headers", ()), match.get("queryParams", ())
             length = len(path["value"])
             method = "method" in match
-            yield (exact, length, method, len(headers), len(query), -index), rule
+            yield (exact, length, method, len(headers), len(query), -index), (rule, match)
 
 
 def _path_fits(path: Tree, request: Request) -> bool:

@@ -5,18 +5,28 @@ A prefix is one of characters, an expression has to fit the whole value (Envoy).
 
 from collections.abc import Mapping, Sequence
 
-from tests.routing.model import Request, Shares, Tree, divided, whole
+from tests.routing.model import Request, Served, Shares, Tree, divided, whole, with_letters
 
 EVERYTHING = ({"prefix": "/"},)
 
 
 def routes(holder: Tree, request: Request) -> Shares:
     """Routes of a RouteTable, or of a virtual host."""
+    answer = served(holder, request)
+    return answer.shares if answer else {}
+
+
+def served(holder: Tree, request: Request) -> Served | None:
+    """`options.prefixRewrite` takes the place of the matched prefix, letters for letters, or of the whole path."""
     for route in holder["routes"]:
         matchers: Sequence[Tree] = route.get("matchers") or EVERYTHING
-        if any(_fits(matcher, request) for matcher in matchers):
-            return _led_to(route["routeAction"])
-    return {}
+        for matcher in matchers:
+            if _fits(matcher, request):
+                options, path = route.get("options", {}), request.path
+                if "prefixRewrite" in options:
+                    path = with_letters(path, matcher.get("prefix", path), options["prefixRewrite"])
+                return Served(_led_to(route["routeAction"]), path, options.get("timeout"))
+    return None
 
 
 def virtual_service(spec: Tree, request: Request) -> Shares:

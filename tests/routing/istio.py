@@ -7,7 +7,7 @@ destination without one has all endpoints; a subset that no DestinationRule has 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from tests.routing.model import Request, Shares, Tree, divided, whole
+from tests.routing.model import Request, Served, Shares, Tree, divided, whole, with_letters
 
 NOBODY = ""
 Pods = Mapping[str, Mapping[str, str]]
@@ -17,6 +17,20 @@ Pods = Mapping[str, Mapping[str, str]]
 def virtual_service(spec: Tree, request: Request) -> Shares:
     """HTTP rules in order; conditions of one match hold together, matches are alternatives."""
     return divided((to["host"], weight) for to, weight in _destinations(spec, request))
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """`rewrite.uri` takes the place of the matched prefix, letters for letters, or of the whole path (Envoy)."""
+    for rule in spec["http"]:
+        matches: Sequence[Tree] = rule.get("match") or ({},)
+        for match in matches:
+            if _fits(match, request):
+                path = request.path
+                if "rewrite" in rule:
+                    own = match.get("uri", {"prefix": "/"}).get("prefix", path)
+                    path = with_letters(path, own, rule["rewrite"]["uri"])
+                return Served(virtual_service(spec, request), path, rule.get("timeout"))
+    return None
 
 
 def by_revision(spec: Tree, rule: Tree, hosts: Mapping[str, Pods], request: Request) -> Shares:

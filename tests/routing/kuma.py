@@ -10,23 +10,30 @@ whole value (Envoy).
 """
 
 from tests.routing import gateway_api
-from tests.routing.model import Request, Shares, Tree, divided, whole
+from tests.routing.model import Request, Served, Shares, Tree, divided, whole, with_letters
 
 TAG = "kuma.io/service"
 
 
 def mesh_http_route(spec: Tree, request: Request) -> Shares:
     """One list, of one Service; a rule without backends leads to the Service of the list."""
+    answer = served(spec, request)
+    return answer.shares if answer else {}
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """Several matches of a rule may have their prefixes replaced by the same."""
     (to,) = spec["to"]
     own = to["targetRef"]["name"]
     rules = [
         {
             "matches": [_in_gateway_words(match) for match in rule["matches"]],
+            "filters": rule["default"].get("filters", ()),
             "backendRefs": rule["default"].get("backendRefs") or [{"name": own}],
         }
         for rule in to["rules"]
     ]
-    return gateway_api.http_route({"rules": rules}, request)
+    return gateway_api.served({"rules": rules, "several": True}, request)
 
 
 def _in_gateway_words(match: Tree) -> Tree:
@@ -36,13 +43,24 @@ def _in_gateway_words(match: Tree) -> Tree:
 
 def traffic_route(spec: Tree, request: Request) -> Shares:
     """The first HTTP rule that fits, else the configuration itself."""
+    return served_by_tags(spec, request).shares
+
+
+def served_by_tags(spec: Tree, request: Request) -> Served:
+    """TrafficRoute: `modify.path.rewritePrefix` replaces the matched prefix, letters for letters (Envoy)."""
     conf = spec["conf"]
     fitting = [rule for rule in conf.get("http", ()) if _fits(rule.get("match", {}), request)]
     holder = fitting[0] if fitting else conf
     split = holder.get("split") or [{"weight": 1, "destination": holder["destination"]}]
-    return divided(
+    shares = divided(
         (entry["destination"][TAG].partition("_")[0], entry["weight"]) for entry in split
     )
+    path, modify = request.path, holder.get("modify", {})
+    if "rewritePrefix" in modify.get("path", {}):
+        own = holder["match"].get("path", {"prefix": "/"})
+        matched = own.get("prefix", path)
+        path = with_letters(path, matched, modify["path"]["rewritePrefix"])
+    return Served(shares, path, modify.get("requestHeaders"))
 
 
 def _fits(match: Tree, request: Request) -> bool:

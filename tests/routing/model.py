@@ -38,6 +38,28 @@ class Request:
 Simulator = Callable[[Tree, Request], Shares]
 
 
+@dataclass(frozen=True)
+class Served:
+    """What becomes of a request: who answers, under which path it gets there, what else is done with it."""
+
+    shares: Shares
+    path: str
+    filters: Any = None
+
+
+Judge = Callable[[Tree, Request], Served | None]
+
+
+def with_letters(path: str, prefix: str, text: str) -> str:
+    """A prefix replaced as Envoy does it: letters for letters."""
+    return text + path[len(prefix) :]
+
+
+def with_parts(path: str, prefix: str, text: str) -> str:
+    """A prefix replaced as the Gateway API does it: one slash between the parts."""
+    return text.rstrip("/") + path[len(prefix.rstrip("/")) :] or "/"
+
+
 def divided(weights: Iterable[tuple[str, int | float | Fraction]]) -> Shares:
     """Return shares by weight; a name without a weight has no share."""
     counts: Counter[str] = Counter()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tests.routing.ingress import own_host, places
-from tests.routing.model import Request, Shares, Tree, below, divided
+from tests.routing.model import Request, Served, Shares, Tree, below, divided
 
 DEFAULT_ROUTES = ({"pathSubtree": "/"},)
 CALL = re.compile(r'(\w+)\("((?:[^"\\]|\\.)*)"(?:, "((?:[^"\\]|\\.)*)")?\)')
@@ -17,13 +17,23 @@ CALL = re.compile(r'(\w+)\("((?:[^"\\]|\\.)*)"(?:, "((?:[^"\\]|\\.)*)")?\)')
 
 def route_group(spec: Tree, request: Request) -> Shares:
     """Routes without backends of their own lead to the default ones; without routes there is one for all."""
+    answer = served(spec, request)
+    return answer.shares if answer else {}
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """The filters of the route are what else is done."""
     services = {backend["name"]: backend["serviceName"] for backend in spec["backends"]}
     routes: Sequence[Tree] = spec.get("routes") or DEFAULT_ROUTES
     fitting = [route for route in routes if _path(route, request) and _rest(route, request)]
     if not fitting:
-        return {}
+        return None
     best = max(map(_rank, fitting))
-    answers = [_led_to(route, spec, services) for route in fitting if _rank(route) == best]
+    answers = [
+        Served(_led_to(route, spec, services), request.path, route.get("filters"))
+        for route in fitting
+        if _rank(route) == best
+    ]
     if any(answer != answers[0] for answer in answers):
         raise Undefined
     return answers[0]
@@ -40,16 +50,17 @@ def _led_to(route: Tree, spec: Tree, services: Mapping[str, str]) -> Shares:
 
 
 def _rank(route: Tree) -> tuple[bool, int, int]:
-    path = route.get("path") or route.get("pathSubtree") or "/"
-    strict = len(route.get("predicates", ())) + bool(route.get("methods"))
-    return "path" in route, len(path.rstrip("/")), strict
+    """A route outside the tree, without a path or a subtree, is asked last."""
+    path = route.get("path") or route.get("pathSubtree")
+    strict = len(route.get("predicates", ())) + bool(route.get("methods")) + ("pathRegexp" in route)
+    return "path" in route, len(path.rstrip("/")) if path else -1, strict
 
 
 def _path(route: Tree, request: Request) -> bool:
-    if "path" in route:
-        return bool(request.path == route["path"])
-    if "pathSubtree" in route:
-        return below(route["pathSubtree"], request.path)
+    if "path" in route and request.path != route["path"]:
+        return False
+    if "pathSubtree" in route and not below(route["pathSubtree"], request.path):
+        return False
     return "pathRegexp" not in route or bool(re.search(route["pathRegexp"], request.path))
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from tests.routing.model import HOST, Request, Shares, Tree, divided, within
+from tests.routing.model import HOST, Request, Served, Shares, Tree, divided, within
 
 TOKEN = re.compile(r"\s*(&&|\|\||!|\(|\)|,|`[^`]*`|\w+)")
 Test = Callable[[Request], bool]
@@ -11,11 +11,36 @@ Test = Callable[[Request], bool]
 
 def ingress_route(spec: Tree, request: Request) -> Shares:
     """Routes by priority; an absent weight is 1."""
+    answer = served(spec, request)
+    return answer.shares if answer else {}
+
+
+def served(spec: Tree, request: Request) -> Served | None:
+    """The middlewares of the route are what else is done; of equal routes, either may win."""
     fitting = [route for route in spec["routes"] if Rule(route["match"]).test(request)]
     if not fitting:
-        return {}
-    chosen = max(fitting, key=lambda route: route.get("priority") or len(route["match"]))
-    return divided((s["name"], s.get("weight", 1)) for s in chosen["services"])
+        return None
+    best = max(map(_priority, fitting))
+    answers = [
+        Served(
+            divided((s["name"], s.get("weight", 1)) for s in route["services"]),
+            request.path,
+            route.get("middlewares"),
+        )
+        for route in fitting
+        if _priority(route) == best
+    ]
+    if any(answer != answers[0] for answer in answers):
+        raise Undefined
+    return answers[0]
+
+
+class Undefined(Exception):
+    """Several routes have the same priority."""
+
+
+def _priority(route: Tree) -> int:
+    return int(route.get("priority") or len(route["match"]))
 
 
 def weighted_service(spec: Tree, _: Request) -> Shares:

@@ -1,7 +1,8 @@
-"""Releases by Moonshift's own processes while real requests go through Contour and Envoy, or through Traefik.
+"""Releases by Moonshift's own processes while real requests go through Contour and Envoy, Traefik, or Istio and Envoy.
 
 All scenarios are played side by side, in a network of their own, by `python -m demo.traffic`; here they are judged.
-Contour's belong to every run; Traefik's, and those that go on until 300 000 requests were sent, are `full`.
+Contour's and a sample of Istio's belong to every run; all others, and those that go on until 300 000 requests were
+sent, are `full`.
 """
 
 import os
@@ -19,10 +20,20 @@ from tests.traffic.program import finished
 MEASURED = 60
 """Rounds of ten requests over which a step is measured: 540 plain ones are within 8 points of 20 %."""
 ALL = int(os.environ.get("MOONSHIFT_TRAFFIC_REQUESTS", "300000"))
+ALL_OF_ONE = 60_000
 FULL_SECONDS = 3600
-FULL_OF = {Vendor.CONTOUR: (), Vendor.TRAEFIK: (pytest.mark.full,)}
+SAMPLED = ("vs-testers", "subset-all", "subset-back", "lane")
+"""The releases through Istio that belong to every run."""
+HASTY = ("subset-all", "subset-all-back", "lane", "vs-all")
+"""Releases that send everything to the new revision at once, or whose routes are somebody else's."""
+
+
+def _marks(vendor: Vendor) -> tuple[pytest.MarkDecorator, ...]:
+    return () if vendor is Vendor.CONTOUR else (pytest.mark.full,)
+
+
 PLAYED = [
-    pytest.param(vendor, scenario.name, id=f"{vendor.value}-{scenario.name}", marks=FULL_OF[vendor])
+    pytest.param(vendor, scenario.name, id=f"{vendor.value}-{scenario.name}", marks=_marks(vendor))
     for vendor, scenarios in SCENARIOS.items()
     for scenario in scenarios
 ]
@@ -41,11 +52,11 @@ class Played:
         return sum(report.requests for of_one in self.reports.values() for report in of_one)
 
 
-async def played(vendor: Vendor, *options: str) -> Played:
-    """Play all scenarios of a vendor side by side and read their reports as they come."""
+async def played(vendor: Vendor, names: tuple[str, ...], *options: str) -> Played:
+    """Play scenarios of a vendor side by side and read their reports as they come."""
     command = [sys.executable, "-m", "demo.traffic", "--json", "--together", *options]
     command += ["--gateway", vendor.value]
-    command += [word for one in SCENARIOS[vendor] for word in ("--scenario", one.name)]
+    command += [word for name in names for word in ("--scenario", name)]
     program = await finished(*command)
     result = Played()
     for line in program.output.splitlines():
@@ -56,23 +67,30 @@ async def played(vendor: Vendor, *options: str) -> Played:
 
 
 class Plays:
-    """Plays the scenarios of each vendor that is asked for, once."""
+    """Plays the scenarios of each vendor that is asked for, or some of them, once."""
 
     def __init__(self, *options: str) -> None:
         self._options = options
-        self._played: dict[Vendor, Played] = {}
+        self._played: dict[tuple[Vendor, tuple[str, ...]], Played] = {}
 
-    async def through(self, vendor: Vendor) -> Played:
-        """Return what the releases through a vendor's gateway showed."""
-        if vendor not in self._played:
-            self._played[vendor] = await played(vendor, *self._options)
-        return self._played[vendor]
+    async def through(self, vendor: Vendor, names: tuple[str, ...] = ()) -> Played:
+        """Return what the releases through a vendor's gateway showed; without names, all of them."""
+        key = vendor, names or tuple(scenario.name for scenario in SCENARIOS[vendor])
+        if key not in self._played:
+            self._played[key] = await played(*key, *self._options)
+        return self._played[key]
 
 
 @pytest.fixture(scope="session")
 def once(network_available: None) -> Plays:
     """Give scenarios played once."""
     return Plays("--rate", "120", "--measured", str(MEASURED))
+
+
+@pytest.fixture(scope="session")
+def fast(network_available: None) -> Plays:
+    """Give scenarios played at 1000 requests a second."""
+    return Plays("--rate", "1000", "--measured", str(MEASURED), "--requests", str(ALL_OF_ONE))
 
 
 @pytest.fixture(scope="session")
@@ -91,6 +109,26 @@ async def test_releases_lose_no_request_and_divide_the_others_as_asked(
         assert complaints(report, MEASURED) == []
 
 
+@pytest.mark.parametrize("name", SAMPLED)
+async def test_a_sample_of_releases_through_istio_loses_no_request(once: Plays, name: str) -> None:
+    found = await once.through(Vendor.ISTIO, SAMPLED)
+    assert found.reports[name], found.trouble
+    for report in found.reports[name]:
+        assert complaints(report, MEASURED) == []
+
+
+@pytest.mark.full
+@pytest.mark.timeout(FULL_SECONDS)
+@pytest.mark.parametrize("name", HASTY)
+async def test_no_route_of_istio_names_a_subset_too_soon_at_a_thousand_requests_a_second(
+    fast: Plays, name: str
+) -> None:
+    found = await fast.through(Vendor.ISTIO, (name,))
+    assert found.requests >= ALL_OF_ONE, found.trouble
+    lost = [line for report in found.reports[name] for line in complaints(report, MEASURED)]
+    assert lost == []
+
+
 @pytest.mark.parametrize(
     ("vendor", "names"),
     [
@@ -98,6 +136,11 @@ async def test_releases_lose_no_request_and_divide_the_others_as_asked(
         pytest.param(
             *(Vendor.TRAEFIK, ("testers", "ingress-route-testers")),
             id="traefik",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            *(Vendor.ISTIO, ("vs-testers", "subset-testers")),
+            id="istio",
             marks=pytest.mark.full,
         ),
     ],

@@ -1,7 +1,7 @@
 """The longest time that a field may give: a number of seconds that reaches no date of the calendar is a mistake.
 
-Invariant: pure; every field of the plan that is a number of seconds is checked, wherever it stands. What is stored
-already is read as ten years (`controller.api.duration`).
+Invariant: pure; every field of the plan that is a number of seconds is checked, wherever it stands. A larger number
+that is stored already is read as ten years (`controller.api.duration`).
 """
 
 from collections.abc import Iterator

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from controller.api.meta import Key
+from controller.api.names import KEPT_FOR
 from controller.api.networking import SERVICE_NAME_LABEL, EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
@@ -20,6 +21,7 @@ from controller.cli.reading.gateways import Gateways, unavailable_because
 from controller.cli.reading.source import Source, named
 from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
+from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.errors import MoonshiftError
@@ -140,6 +142,8 @@ class Facts:
             if workload is not None:
                 self._select(bytes(workload.spec.selector))
                 self._sources.append(self._replica_sets(bytes(workload.spec.selector)))
+                if moonshift_status(rollout.status).release:
+                    self._sources.append(self._revisions(f"{KEPT_FOR}={workload.metadata.uid}"))
             return
         try:
             source = await self._gateways.load_workload(
@@ -152,7 +156,7 @@ class Facts:
         pod_set = source.store.get(key)
         if pod_set is not None:
             self._select(bytes(pod_set.spec.selector))
-            self._sources.append(self._revisions(bytes(pod_set.spec.selector)))
+            self._sources.append(self._revisions(selector_text(bytes(pod_set.spec.selector))))
 
     def _select(self, selector: bytes) -> None:
         pods: type[Pod] = Pod
@@ -163,13 +167,13 @@ class Facts:
         labels = selector_text(selector)
         return self._source(REPLICA_SETS, self._caches.replica_sets, ReplicaSet, labels=labels)
 
-    def _revisions(self, selector: bytes) -> Source[ControllerRevision]:
+    def _revisions(self, labels: str) -> Source[ControllerRevision]:
         return Source(
             CONTROLLER_REVISIONS,
             self._caches.revisions,
             ControllerRevision,
             namespace=self._key.namespace,
-            labels=selector_text(selector),
+            labels=labels,
             transform=slimmed,
         )
 

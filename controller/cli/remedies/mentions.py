@@ -82,6 +82,11 @@ def new_pods_are_missed(message: str) -> bool:
     return " matches none of the new pods" in message
 
 
+def stable_pods_are_missed(message: str) -> bool:
+    """No pod of the old version is ready."""
+    return message.startswith("no pod of the stable revision ")
+
+
 def quota(message: str) -> bool:
     """Whether the message says that a quota is full."""
     return "exceeded quota" in message

@@ -6,7 +6,7 @@ Invariant: commands that look come before commands that go back. A command that 
 from controller.cli.remedies import mentions, of_objects
 from controller.cli.remedies.case import Case
 from controller.cli.views.problems import pods_in_trouble
-from controller.cli.views.view import Remedy
+from controller.cli.views.view import Remedy, Role
 
 _EVENTS = "its conditions and Events"
 
@@ -56,7 +56,15 @@ def no_endpoints(case: Case) -> tuple[Remedy, ...]:
     if (misses := mentions.selecting_nothing(case.message)) is not None:
         return of_objects.selector(case, misses)
     on = (case.approve("go on without it"),) if case.summary.may_go_on else ()
-    return (*on, case.kubectl("get pods", "which pods there are"), case.undo())
+    back = () if _going_back_would_wait(case) else (case.undo(),)
+    return (*on, case.kubectl("get pods", "which pods there are"), *unready(case), *back)
+
+
+def _going_back_would_wait(case: Case) -> bool:
+    """The old pods are there and fail: a rollback would wait for them, and the new ones keep all requests."""
+    old = [revision for revision in case.view.revisions if revision.role is Role.STABLE]
+    fail = any(revision.pods and not revision.ready for revision in old)
+    return fail and mentions.stable_pods_are_missed(case.message)
 
 
 def stable_gone(case: Case) -> tuple[Remedy, ...]:

@@ -112,7 +112,7 @@ def _check_depth(text: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > DEEPEST:
-            line = event.start_mark.line + 1
+            line = event.start_mark.line + 1 if event.start_mark is not None else 1
             raise ValueError(f"it is nested deeper than {DEEPEST} levels, in line {line}")
 
 

@@ -25,6 +25,7 @@ from controller.domain.traffic.plan.abilities import (
     name_of_script,
     partial_matches,
 )
+from controller.domain.traffic.plan.dialects import unreadable_expressions
 from controller.domain.traffic.plan.traffic_plan import references_of
 
 
@@ -73,6 +74,9 @@ def validate_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -
         verdict = validate_step(path, step, abilities)
         findings += verdict.findings
         warnings += verdict.warnings
+        findings += check_expressions(
+            f"spec.strategy.{plan}.steps[{index}]", step, references, headers
+        )
     beside = plan == "blueGreen" or uses_extra_workload(child(beta, "spec"))
     unrouted = _unrouted(style, plan, beside=beside) if references else ()
     return GatewayVerdict(tuple(findings), (*warnings, *unrouted))
@@ -96,6 +100,16 @@ def _unrouted(
             )
         routed = routed or step.routes_traffic
     return tuple(found)
+
+
+def check_expressions(
+    path: str, step: Step, references: tuple[Reference, ...], headers: Headers
+) -> Findings:
+    """Regular expressions that a gateway cannot compile, of the step whose fields are below `path`."""
+    return tuple(
+        FieldError(f"{path}.{place}", Fault.INVALID, problem)
+        for place, problem in unreadable_expressions(step, references, headers)
+    )
 
 
 def validate_step(

@@ -12,7 +12,12 @@ from controller.api.jsontree import JsonObject, child, items, same, text
 from controller.api.trafficrouting import TrafficRoutingSpec
 from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.api.validation.own_scripts import check_own_scripts
-from controller.domain.admission.gateways import GatewayVerdict, missing_scripts, validate_step
+from controller.domain.admission.gateways import (
+    GatewayVerdict,
+    check_expressions,
+    missing_scripts,
+    validate_step,
+)
 from controller.domain.availability import NotServed
 from controller.domain.decision import Reference
 from controller.domain.reasons import GATEWAY_OBJECT_NOT_FOUND
@@ -53,7 +58,11 @@ def admit_traffic_routing(
     path = "spec.strategy." + ("matches" if step.matches else "weight")
     verdict = validate_step(path, step, abilities)
     warnings = (*missing_scripts(references, headers), *_without_subsets(references, headers))
-    return msgspec.structs.replace(verdict, warnings=(*warnings, *verdict.warnings))
+    findings = (
+        *verdict.findings,
+        *check_expressions("spec.strategy", step, references, headers),
+    )
+    return GatewayVerdict(findings, (*warnings, *verdict.warnings))
 
 
 def _unrestored(old: JsonObject, references: tuple[Reference, ...]) -> Findings:

@@ -128,6 +128,9 @@ Action = (
     | DropBatchRelease
 )
 ConfigAction = KeepConfig | RestoreConfig | DropConfig
+KeptAction = KeepRelease | DropKept
+ALONE = ConfigAction | KeptAction
+"""No other action waits for these, least of all a rollback or the removal of a finalizer."""
 Outcome = Done | NotYet | Refusal
 
 

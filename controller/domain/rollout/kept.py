@@ -3,8 +3,8 @@
 Why: more people may write the status than the workload, so nothing goes from the status into the workload. Kept are the
 stable revision, the template of a Deployment (somebody may delete the only ReplicaSet that has it), and the owner's own
 values (somebody may replace the workload while no webhook answers). Kubernetes' own controllers of sets of pods claim
-no revision that has another controller. Invariant: kept before the first move, dropped with the end of the release; a
-status that contradicts it is corrected from it.
+no revision that has another controller. Invariant: asked for before the first move, dropped with the end of the
+release; no other action waits for either; a status that contradicts it is corrected from it.
 """
 
 from msgspec import structs

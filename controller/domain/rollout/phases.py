@@ -419,12 +419,15 @@ def _terminating(context: ReleaseContext, status: RolloutStatus) -> Transition:
     stop = own_template_first(context, status) or finalise(context, status, goal)
     if stop is not None:
         return stop
-    dropped = dropping(context)
     if not moonshift_status(status).release:
-        return Stop(_terminated(context, status), (*dropped, RemoveFinalizer()))
+        return Stop(_terminated(context, status), (*dropping(context), RemoveFinalizer()))
     record = recorded(context, status, Outcome.DELETED)
     note = abandoned(End.DELETED)
-    return Stop(_terminated(context, status), (*record, *dropped, RemoveFinalizer()), notes=(note,))
+    return Stop(
+        _terminated(context, status),
+        (*record, *dropping(context), RemoveFinalizer()),
+        notes=(note,),
+    )
 
 
 def _terminated(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:

@@ -261,6 +261,12 @@ function paths.by_letters(wanted) end
 ---@return boolean
 function paths.apart(own, wanted) end
 
+---Whether it is certain that every request of the one path fits the other.
+---@param inner {type: string, value: string}
+---@param outer {type: string, value: string}
+---@return boolean
+function paths.inside(inner, outer) end
+
 ---The path of the requests that fit both paths: one of the two; nil if there can be none. An error if an expression
 ---does not let it be said.
 ---@param own {type: string, value: string} a rule's path
@@ -719,14 +725,33 @@ function ingresses.match_header(annotations, kind, prefix, header) end
 ---@param modifier? moonshift.HeaderModifier
 function ingresses.change_headers(annotations, prefix, modifier) end
 
+---A copy of an entry of an Ingress's paths for what it has in common with a step's path; nil if that is nothing, or if a
+---more specific entry of the host serves it.
+---@param step moonshift.Step|{unserved?: string}
+---@param kind string
+---@param entry table
+---@param path? {type: string, value: string} the step's
+---@param all table[] all entries of the host
+---@return table?
+---@return table? other the more specific entry
+function ingresses.narrowed(step, kind, entry, path, all) end
+
 ---An additional Ingress for one alternative of the step: the first is called <name>-canary, the next
----<name>-canary-1. A path of the alternative replaces the rules' own paths.
+---<name>-canary-1. Its paths are what the alternative's path and the Ingress's own have in common; nil if that is nothing.
 ---@param obj moonshift.IngressObj
 ---@param kind string
 ---@param number integer
 ---@param match? moonshift.Match
----@return table
-function ingresses.beside(obj, kind, number, match) end
+---@param rewrites? table<string, string|false> annotations that let the upstream's path depend on the Ingress's, each with the
+---  value that leaves paths as they are where the Ingress's own path is /, or false
+---@return table?
+function ingresses.beside(obj, kind, number, match, rewrites) end
+
+---An error if no additional Ingress could be made for any alternative of the step.
+---@param obj moonshift.IngressObj
+---@param kind string
+---@param objects table[]
+function ingresses.check_served(obj, kind, objects) end
 
 ---Matches of Istio's HTTP routes: maps of conditions by the name of a header or a parameter.
 ---For scripts with the line `--@use istio`.

@@ -1,10 +1,12 @@
 --@name Apache APISIX ApisixRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, tables, backends, weights, conditions, routes
+--@regex pcre
+--@use steps, tables, backends, weights, conditions, precedence, paths
 --
 -- Divides the stable Service's own share of every rule, or adds copies of those rules, bound to the step's matches and to the
--- new revision alone. Of rules with one path the priority decides, so a copy has its source's and one more; copies come
--- last, because the controller numbers what it makes by the place of a rule.
+-- new revision alone. Of rules with one path the priority decides, so a copy has its source's and one more; a rule over which
+-- a copy would win gets a guard, a copy that leads where it leads. Copies come last, because the controller numbers what it
+-- makes by the place of a rule.
 --
 -- obj.params.scale: multiply the weights of divided rules by this much.
 -- obj.params.both: a step's matches and its traffic at once.
@@ -67,45 +69,161 @@ local function add_expression(match, subject, op, value)
     return true
 end
 
-local ways = {
-    match_of = function(rule)
-        rule.match = rule.match or {}
-        return rule.match
-    end,
-    -- Paths are exact, or prefixes with /* at their end; an expression is a condition of its own. APISIX asks the longest path
-    -- first, so the copy keeps the rule's paths, and has /* for all others.
-    set_path = function(match, path)
-        local bare = path.value:gsub("/+$", "")
-        if path.type == "RegularExpression" then
-            -- The name means nothing here, and has to be there.
-            local pattern = conditions.whole({value = path.value, regex = true})
-            add_expression(match, {scope = "Path", name = "path"}, "RegexMatch", pattern)
-            match.paths = match.paths or {}
-            tables.add(match.paths, "/*")
-        elseif path.type == "Exact" then
-            match.paths = {path.value}
-        else
-            match.paths = bare == "" and {"/*"} or {bare, bare .. "/*"}
+local function add(match, condition)
+    if condition.what == "method" then
+        return conditions.only_method(match, condition.value)
+    end
+    local subject = {scope = SCOPES[condition.what], name = condition.name}
+    if condition.regex then
+        return add_expression(match, subject, "RegexMatch", conditions.whole(condition))
+    end
+    return add_expression(match, subject, "Equal", condition.value)
+end
+
+-- A path is exact, or a text with * at its end, or has names in it.
+local function path_of(match)
+    local path = match.path
+    local kind = path:find("*", 1, true) == #path and "Text" or path:find("[:*]") and "Wildcards" or "Exact"
+    return {type = kind, value = kind == "Text" and path:sub(1, -2) or path}
+end
+
+-- The match with an alternative's path in addition. It is a condition of its own, as an expression: with a longer path the
+-- copy would win over rules that win over its source. The name means nothing here, and has to be there.
+local function with_path(source, path)
+    local match, own = tables.copy(source), path_of(source)
+    if path == nil or paths.inside(own, path) then
+        return match
+    elseif paths.apart(own, path) then
+        step.unserved = path.value
+        return nil
+    end
+    local pattern = conditions.whole({value = path.value, regex = path.type == "RegularExpression"})
+    if path.type == "PathPrefix" then
+        pattern = "^" .. conditions.escape((path.value:gsub("/+$", ""))) .. "(/.*)?$"
+    end
+    return add_expression(match, {scope = "Path", name = "path"}, "RegexMatch", pattern) and match
+end
+
+local CONDITIONS = {"methods", "exprs", "remoteAddrs", "filter_func"}
+
+-- One path of a rule with the rule's conditions.
+local function matches_of(rule)
+    local result, match = {}, rule.match or {}
+    for number, path in ipairs(match.paths and #match.paths > 0 and match.paths or {"/*"}) do
+        result[number] = {path = path, priority = rule.priority or 0, hosts = match.hosts}
+        for _, field in ipairs(CONDITIONS) do
+            result[number][field] = tables.copy(match[field])
         end
-    end,
-    add = function(match, condition)
-        if condition.what == "method" then
-            return conditions.only_method(match, condition.value)
+    end
+    return result
+end
+
+local function has(value)
+    return value ~= nil and (type(value) ~= "table" or #value > 0)
+end
+
+local function size(match)
+    local result = #(match.exprs or {})
+    for _, field in ipairs({"methods", "remoteAddrs", "filter_func"}) do
+        result = result + (has(match[field]) and 1 or 0)
+    end
+    return result
+end
+
+-- Adds a copy's conditions to a rule's; false if no request fits both.
+local function add_all(result, made)
+    local possible = true
+    for _, one in ipairs(made.exprs or {}) do
+        possible = possible and add_expression(result, one.subject, one.op, one.value)
+    end
+    local methods = {}
+    for _, method in ipairs(made.methods or {}) do
+        if not has(result.methods) or tables.contains(result.methods, method) then
+            table.insert(methods, method)
         end
-        local subject = {scope = SCOPES[condition.what], name = condition.name}
-        if condition.regex then
-            return add_expression(match, subject, "RegexMatch", conditions.whole(condition))
+    end
+    for _, field in ipairs({"remoteAddrs", "filter_func"}) do
+        if has(result[field]) and has(made[field]) and not tables.same(result[field], made[field]) then
+            error("two rules of one path have a " .. field .. " each, and would have to hold together")
         end
-        return add_expression(match, subject, "Equal", condition.value)
-    end,
-    finish = function(rule, number)
-        rule.name, rule.priority = rule.name .. "-canary-" .. (number - 1), (rule.priority or 0) + 1
-        rule.backends, rule.upstreams = weights.canary_entries(services, rule.backends), nil
-        if step.modifier ~= nil then
-            change_headers(rule)
+        result[field] = has(result[field]) and result[field] or made[field]
+    end
+    result.methods = has(made.methods) and methods or result.methods
+    return possible and (not has(made.methods) or #methods > 0)
+end
+
+-- The match of a rule with a copy's conditions in addition, and before the copy; nil if no request fits both.
+local function joined(known, made)
+    local result = tables.copy(known.match)
+    if not tables.same(known.place, made.place) or not tables.same(result.hosts or {}, made.match.hosts or {})
+        or not add_all(result, made.match) then
+        return nil
+    end
+    if size(result) == size(made.match) then
+        -- The copy has no requests beside these.
+        result.priority = known.match.priority + (known.ours and 1 or 0)
+    else
+        result.priority = math.max(known.match.priority, made.match.priority) + 1
+    end
+    return result
+end
+
+local kind = {path_of = path_of, matches_of = matches_of, size = size, joined = joined, unordered = true}
+
+function kind.rank(match)
+    local path = path_of(match)
+    return {path.type == "Exact" and 1 or 0, #match.path, match.priority}
+end
+
+function kind.is_ours(rule)
+    return weights.has_share(step, services, rule.backends)
+end
+
+function kind.replaces_prefix()
+    return false
+end
+
+function kind.combined(_, source, alternative)
+    local match = with_path(source, alternative.path)
+    for _, condition in ipairs(match and alternative.conditions or {}) do
+        match = match and add(match, condition) and match
+    end
+    if match then
+        match.priority = match.priority + 1
+    end
+    return match or nil
+end
+
+-- Copies of a rule: one for all paths that have the same conditions.
+function kind.copies(rule, matches)
+    local result, by_rest, ours = {}, {}, kind.is_ours(rule)
+    for _, match in ipairs(matches) do
+        local rest = {priority = match.priority}
+        for _, field in ipairs(CONDITIONS) do
+            rest[field] = match[field]
         end
-    end,
-}
+        local key = json.encode(rest)
+        local twin = by_rest[key]
+        if twin == nil then
+            twin = tables.copy(rule)
+            by_rest[key], twin.priority, twin.match = twin, match.priority, twin.match or {}
+            twin.name = rule.name .. (ours and "-canary-" or "-guard-") .. #result
+            twin.match.paths = {}
+            for _, field in ipairs(CONDITIONS) do
+                twin.match[field] = match[field]
+            end
+            if ours then
+                twin.backends, twin.upstreams = weights.canary_entries(services, rule.backends), nil
+                if step.modifier ~= nil then
+                    change_headers(twin)
+                end
+            end
+            table.insert(result, twin)
+        end
+        table.insert(twin.match.paths, match.path)
+    end
+    return result
+end
 
 -- The rules that lead to the stable Service. Streams have one backend and no weights.
 local function rules()
@@ -131,13 +249,17 @@ end
 
 steps.carry_out(step, {
     match = function()
-        local wanted, copies = conditions.wanted(step, "header,header-regex,cookie,query,path,method"), {}
-        for _, rule in ipairs(rules()) do
-            for _, twin in ipairs(routes.copies(step, rule, wanted, ways)) do
-                table.insert(copies, twin)
+        rules()
+        local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
+        local owners, copies = {}, {}
+        for _, rule in ipairs(spec.http or {}) do
+            owners[rule] = true
+        end
+        for _, rule in ipairs(precedence.with_copies(step, kind, spec.http or {}, wanted)) do
+            if not owners[rule] then
+                table.insert(copies, rule)
             end
         end
-        step.done = #copies > 0
         for _, twin in ipairs(copies) do
             table.insert(spec.http, twin)
         end

@@ -1,5 +1,6 @@
 --@name Cilium CiliumEnvoyConfig
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2
 --@use steps, tables, backends, weights, conditions, routes, paths
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to

@@ -1,6 +1,7 @@
 --@name Consul ServiceRouter
 --@siblings consul.hashicorp.com/ServiceSplitter
 --@can header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2
 --@use steps, conditions, routes, consul, paths
 --
 -- Puts copies of the routes to the stable Service, bound to the step's matches and to the new revision alone, right before

@@ -1,5 +1,6 @@
 --@name Gloo RouteTable
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2
 --@use steps, tables, weights, conditions, routes, gloo, paths
 --
 -- Divides the stable Service's own share of every route that leads to it, or puts copies of those routes, bound to the step's

@@ -1,3 +1,4 @@
 --@name Gloo VirtualService
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2
 --@same-as gateway.solo.io/RouteTable

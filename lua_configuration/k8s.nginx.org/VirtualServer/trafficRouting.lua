@@ -1,5 +1,6 @@
 --@name NGINX VirtualServer
 --@can weight,header,header-regex,cookie,query,method,header-modifier
+--@regex pcre
 --@use steps, tables, backends, weights, conditions, named_backends
 --
 -- Divides what goes to upstreams of the stable Service, in routes and in their matches, or puts matches for the new revision

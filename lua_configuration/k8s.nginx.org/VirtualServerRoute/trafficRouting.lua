@@ -1,3 +1,4 @@
 --@name NGINX VirtualServerRoute
 --@can weight,header,header-regex,cookie,query,method,header-modifier
+--@regex pcre
 --@same-as k8s.nginx.org/VirtualServer

@@ -1,5 +1,6 @@
 --@name Kuma MeshHTTPRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2
 --@use steps, tables, weights, conditions, precedence, gateway_api, gateway_rules, kuma
 --
 -- Divides the stable Service's own share of every rule that leads to it, by references or because its list is about it, or

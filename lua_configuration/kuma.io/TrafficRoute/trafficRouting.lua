@@ -1,5 +1,6 @@
 --@name Kuma TrafficRoute
 --@can weight,subpercent,header,header-regex,cookie,path,method,header-modifier
+--@regex re2
 --@use steps, tables, backends, weights, conditions, subsets, paths
 --
 -- Divides the share of the stable Service's tag in the configuration and in its HTTP rules, or puts rules for the new revision

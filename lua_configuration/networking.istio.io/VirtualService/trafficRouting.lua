@@ -2,6 +2,7 @@
 --@after networking.istio.io/DestinationRule
 --@siblings networking.istio.io/DestinationRule
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2 1024
 --@use steps, tables, backends, weights, conditions, paths, istio
 --
 -- Splits every route that points at the stable Service, or puts copies of those rules, bound to the step's matches and to
@@ -71,16 +72,16 @@ local services = backends.of(step, {
 
 ---------------------------------------------------------------------------------------------------- weights
 
--- What an absent weight means: a destination alone has all; of several without any, each has the same; beside others that
--- have one, an absent weight is 0.
+-- What an absent weight means: a destination alone has all; beside others that have one, it is 0. Several without any are
+-- an error for Istio's webhook, and Envoy refuses the whole route configuration of the port because of them.
 local function write_weights(route)
     if backends.even_or_nothing(route) == 0 then
         return
     end
-    local each = math.floor(100 / #route)
-    for index, entry in ipairs(route) do
-        entry.weight = index <= 100 - each * #route and each + 1 or each
+    if #route > 1 then
+        error("a rule has " .. #route .. " destinations and no weight, which Istio refuses: give them weights")
     end
+    route[1].weight = 100
 end
 
 -- Divides what the stable Service has in this rule; says whether it had anything.

@@ -13,7 +13,7 @@
 local PREFIX = "alb.ingress.kubernetes.io/"
 local FIELDS = {"type", "forwardConfig", "targetGroups", "serviceName", "servicePort", "weight", "field", "values", "regexValues"}
 local MADE_HERE = {actions = true, conditions = true}
-local MAX_GROUPS, MAX_VALUES, PATH_TYPES = 5, 5, {Exact = "Exact", PathPrefix = "Prefix"}
+local MAX_GROUPS, MAX_VALUES = 5, 5
 
 local step = steps.of(obj, "Ingress")
 local spec = step.spec
@@ -124,17 +124,17 @@ local function values_in(host, path, list)
     return count
 end
 
--- A path for one alternative with all of its conditions.
+-- A path for one alternative with all of its conditions; nil where it does not serve the alternative's path.
 local function narrowed(rule, path, alternative)
-    local twin, list = tables.copy(path), read("conditions", path.backend.service.name) or {}
+    local twin, other = ingresses.narrowed(step, "Ingress of this controller", path, alternative.path, rule.http.paths)
+    local list, rival = read("conditions", path.backend.service.name) or {}, other and other.backend.service
+    if rival and read("conditions", rival.name) then
+        error("a more specific path has conditions, and would lose requests to a part of path " .. (path.path or "/"))
+    elseif twin == nil then
+        return nil
+    end
     for _, condition in ipairs(alternative.conditions) do
         table.insert(list, native(conditions.cookie_as_header(condition)))
-    end
-    if alternative.path then
-        twin.path, twin.pathType = alternative.path.value, PATH_TYPES[alternative.path.type]
-        if twin.pathType == nil then
-            error("no Ingress of this controller can match paths by type " .. alternative.path.type)
-        end
     end
     local count = values_in(rule.host, twin, list)
     if count > MAX_VALUES then
@@ -145,14 +145,14 @@ end
 
 local function copies_of(rule, path, wanted)
     local name, action = action_of(path.backend)
-    local groups = name and weights.canary_entries(services, action.forwardConfig.targetGroups) or {}
-    local result = {}
-    for number, alternative in ipairs(#groups > 0 and wanted or {}) do
-        step.found, step.done = true, true
+    local all = name and action.forwardConfig.targetGroups or {}
+    local groups, result = weights.canary_entries(services, all), {}
+    for number, alternative in ipairs(weights.has_share(step, services, all) and wanted or {}) do
         local twin, list = narrowed(rule, path, alternative)
+        step.done = step.done or twin ~= nil
         local own = name .. "-canary-" .. (number - 1)
-        twin.backend = {service = {name = own, port = {name = "use-annotation"}}}
-        if routes.first_time(step, {rule.host or "", twin.path or "", twin.pathType or "", own}) then
+        if twin and routes.first_time(step, {rule.host or "", twin.path or "", twin.pathType or "", own}) then
+            twin.backend = {service = {name = own, port = {name = "use-annotation"}}}
             table.insert(result, twin)
             write("actions", own, forward(groups))
             named_annotations.carry_named(annotations, PREFIX, path.backend.service.name, own, MADE_HERE)

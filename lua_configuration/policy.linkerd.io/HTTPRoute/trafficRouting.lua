@@ -1,3 +1,4 @@
 --@name Linkerd HTTPRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex rust
 --@same-as gateway.networking.k8s.io/HTTPRoute

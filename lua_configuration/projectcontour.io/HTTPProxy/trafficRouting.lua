@@ -1,5 +1,6 @@
 --@name Contour HTTPProxy
 --@can weight,subpercent,header,header-regex,cookie,query,path,header-modifier
+--@regex re2
 --@announce
 --@use steps, tables, backends, weights, conditions, precedence, contour, paths
 --

@@ -1,6 +1,7 @@
 --@name Traefik IngressRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method
---@use steps, tables, backends, weights, conditions, routes
+--@regex re2
+--@use steps, tables, backends, weights, conditions, routes, paths
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
 -- the new revision alone, before them. A rule is a text that may contain "or"; its length is its priority unless it has one, so
@@ -78,56 +79,56 @@ local function structure_of(rule)
     return (rule:gsub("`[^`]*`", blank):gsub('"[^"]*"', blank))
 end
 
--- The rule without what it says about paths. Only what holds together can be taken apart.
-local function without_paths(rule)
-    local structure, terms, from = structure_of(rule), {}, 1
+local SORTS = {Path = "Exact", PathPrefix = "Text"}
+
+-- Whether a rule can have no request below a path, as far as its terms tell. What is in parentheses tells nothing.
+local function is_apart(rule, path)
+    local structure, from = structure_of(rule), 1
     if structure:find("||", 1, true) or structure:find("!", 1, true) then
-        error("a path cannot take the place of the one in a rule with || or !: " .. rule)
+        return false
     end
     while from <= #rule do
         local at = structure:find("&&", from, true) or #rule + 1
-        local term = rule:sub(from, at - 1):match("^%s*(.-)%s*$")
-        if not term:find("^Path") then
-            if structure:sub(from, at - 1):find("Path", 1, true) then
-                error("a path cannot take the place of the one in a rule with parentheses: " .. rule)
+        local name, text = rule:sub(from, at - 1):match('^%s*(%w+)%(%s*[`"]([^`"]*)[`"]%s*%)%s*$')
+        if SORTS[name] then
+            local own = {type = text:find("[{*]") and "Wildcards" or SORTS[name], value = text}
+            if paths.apart(own, path) then
+                return true
             end
-            table.insert(terms, term)
         end
         from = at + 2
     end
-    return terms
+    return false
 end
 
--- Of the step's matches those with a path replace the rule's paths, the others stand beside them.
+-- The rule with a step's conditions in addition; those of alternatives without a path share one.
 local function rules_of(route, wanted)
     local old = (route.syntax or step.params.syntax) == "v2"
-    local beside, result = {}, {}
+    local beside, result, source = {}, {}, route.match
+    source = structure_of(source):find("||", 1, true) and "(" .. source .. ")" or source
     for _, alternative in ipairs(wanted) do
         local terms = {}
         for _, condition in ipairs(alternative.conditions) do
             table.insert(terms, term_of(condition, old))
         end
-        if alternative.path then
-            local all = without_paths(route.match)
-            table.insert(all, path_term(alternative.path, old))
-            for _, term in ipairs(terms) do
-                table.insert(all, term)
-            end
-            table.insert(result, {rule = table.concat(all, " && "), has_path = true})
-        else
+        if alternative.path == nil then
             local text = table.concat(terms, " && ")
             table.insert(beside, #wanted > 1 and #terms > 1 and "(" .. text .. ")" or text)
+        elseif is_apart(route.match, alternative.path) then
+            step.unserved = alternative.path.value
+        else
+            table.insert(terms, 1, path_term(alternative.path, old))
+            table.insert(result, source .. " && " .. table.concat(terms, " && "))
         end
     end
     if #beside > 0 then
-        local source, text = route.match, table.concat(beside, " || ")
-        source = structure_of(source):find("||", 1, true) and "(" .. source .. ")" or source
-        table.insert(result, 1, {rule = source .. " && " .. (#beside > 1 and "(" .. text .. ")" or text)})
+        local text = table.concat(beside, " || ")
+        table.insert(result, 1, source .. " && " .. (#beside > 1 and "(" .. text .. ")" or text))
     end
     return result
 end
 
-local function is_ours(route) return weights.has_stable(services, route.services) end
+local function is_ours(route) return weights.has_share(step, services, route.services) end
 
 local function priority_of(route)
     return (route.priority or 0) ~= 0 and route.priority or #route.match
@@ -157,16 +158,11 @@ end
 
 local function copies_of(route, wanted)
     local result = {}
-    for _, one in ipairs(rules_of(route, wanted)) do
-        if routes.first_time(step, one.rule) then
-            local twin, by_length = tables.copy(route), (route.priority or 0) == 0
+    for _, rule in ipairs(rules_of(route, wanted)) do
+        if routes.first_time(step, rule) then
+            local twin = tables.copy(route)
             twin.priority = raised(priority_of(route))
-            if not one.has_path then
-                twin.match = one.rule .. without_equals(route, twin.priority)
-            else
-                -- The path was asked for, whose ever it was.
-                twin.match, twin.priority = one.rule, math.max(twin.priority, by_length and #one.rule or 0)
-            end
+            twin.match = rule .. without_equals(route, twin.priority)
             twin.services = weights.canary_entries(services, route.services)
             table.insert(result, twin)
         end

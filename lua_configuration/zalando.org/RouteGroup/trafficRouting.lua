@@ -1,5 +1,6 @@
 --@name Skipper RouteGroup
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@regex re2
 --@use steps, tables, backends, weights, conditions, named_backends, precedence, skipper
 --
 -- Divides what goes to backends of the stable Service, in routes and in the default backends, or puts copies of routes,

@@ -6,12 +6,18 @@ Why not the shared plane: webhooks with failure policy Fail would affect all oth
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from controller.api.jsontree import JsonObject
 from controller.api.meta import ObjectMeta
-from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE, WEBHOOK_SECRET
+from controller.api.names import (
+    CONTROLLER_ACCOUNT,
+    DEFAULT_NAMESPACE,
+    FIELD_MANAGER,
+    WEBHOOK_SECRET,
+)
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.certificates.identity import Identity
@@ -88,6 +94,13 @@ async def _our_name() -> str:
 
 
 OURS = Identity(_our_name)
+
+
+async def write_status(plane: Plane, path: str, status: JsonObject) -> dict[str, Any]:
+    """Change a status as the controller does; `path` is the Rollout's."""
+    token = await plane.service_account_token(DEFAULT_NAMESPACE, CONTROLLER_ACCOUNT)
+    async with plane.client_for_token(token) as own:
+        return await own.patch(f"{path}/status?fieldManager={FIELD_MANAGER}", {"status": status})
 
 
 @asynccontextmanager

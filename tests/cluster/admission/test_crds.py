@@ -9,6 +9,7 @@ import yaml
 from localcluster.errors import CommandFailed, RequestRefused
 from localcluster.plane import Plane
 from tests.articles import ARTICLE, BATCHES_OF_A_STATEFUL_SET, ROUTE_OF_THE_GATEWAY_API
+from tests.cluster.admission.installed import write_status
 
 Json = dict[str, Any]
 
@@ -289,7 +290,7 @@ async def test_an_approval_through_v1alpha1_changes_nothing_else(own_plane: Plan
         },
         "moonshift": {"step": 1, "state": "StepPaused", "stableRevision": "abc"},
     }
-    before = await client.patch(f"{BETA}/{name}/status", {"status": status})
+    before = await write_status(own_plane, f"{BETA}/{name}", status)
     body = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
     await client.patch(f"{ALPHA}/{name}/status", body)
     after = await client.get(f"{BETA}/{name}")
@@ -330,7 +331,7 @@ async def test_v1alpha1_accepts_as_many_steps_and_matches_as_the_original(own_pl
     steps = [*({"weight": n} for n in range(1, 61)), {"replicas": 70, "matches": headers}]
     obj["spec"]["strategy"]["canary"]["steps"] = steps
     await client.create(ALPHA, obj)
-    status = await client.patch(f"{BETA}/{name}/status", {"status": {"phase": "Healthy"}})
+    status = await write_status(own_plane, f"{BETA}/{name}", {"phase": "Healthy"})
     assert status["status"]["phase"] == "Healthy"
     labelled = await client.patch(f"{BETA}/{name}", {"metadata": {"labels": {"team": "a"}}})
     stored = labelled["spec"]["strategy"]["canary"]["steps"]

@@ -21,6 +21,7 @@ from controller.api.names import (
 from controller.domain.admission.service import pin_annotation
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
+from tests.cluster.admission.installed import write_status
 
 Json = dict[str, Any]
 
@@ -215,7 +216,7 @@ async def test_a_second_rollout_on_the_workload_is_refused(shop: Shop) -> None:
 
 async def test_the_fields_that_a_release_depends_on_are_frozen(shop: Shop) -> None:
     path = f"{shop.rollouts}/web"
-    await shop.client.patch(f"{path}/status", {"status": {"phase": "Progressing"}})
+    await write_status(shop.plane, path, {"phase": "Progressing"})
     steps = {"spec": {"strategy": {"canary": {"steps": [{"replicas": 3}, {"replicas": 4}]}}}}
     with pytest.raises(
         RequestRefused, match="the number of steps may change during a release only"
@@ -227,7 +228,7 @@ async def test_the_fields_that_a_release_depends_on_are_frozen(shop: Shop) -> No
 
 async def test_a_pin_survives_a_manifest_applied_over_it(shop: Shop) -> None:
     services = f"/api/v1/namespaces/{shop.namespace}/services"
-    await shop.client.patch(f"{shop.rollouts}/web/status", {"status": {"phase": "Progressing"}})
+    await write_status(shop.plane, f"{shop.rollouts}/web", {"phase": "Progressing"})
     text = f"""
 apiVersion: v1
 kind: Service
@@ -273,6 +274,8 @@ async def test_the_controllers_account_has_the_needed_rights_and_no_more(own_pla
     assert not await may("list", "", "secrets", own)
     assert not await may("get", "", "secrets", "any", name="kruise-rollout-webhook-certs")
     assert await may("delete", "", "pods", "any")  # node by node, for DaemonSets
+    assert await may("create", "apps", "controllerrevisions", "any")  # what a release keeps
+    assert not await may("patch", "apps", "controllerrevisions", "any")
     assert not await may("create", "", "pods", "any")
     assert not await may("deletecollection", "", "pods", "any")
     assert not await may("create", "", "pods", "any", subresource="exec")

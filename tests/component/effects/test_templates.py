@@ -1,19 +1,23 @@
-"""Restored templates: from the object that keeps them, or from the status of the release."""
+"""Restored templates: from the object that keeps them, if it is the expected one."""
 
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from controller.api.meta import Key
-from controller.api.names import IN_PROGRESSING, POD_TEMPLATE_HASH
+from controller.api.names import IN_PROGRESSING
 from controller.api.workload_kinds import DEPLOYMENT, KindName
+from controller.api.workloads import template_hash
 from controller.domain.decision import Done, Refusal, RevertTemplate, WriteTemplate
+from controller.effects.kept import keep
 from controller.effects.reverts import revert, write_template
 from controller.effects.writes import Writes
 from controller.errors import Conflict
 from controller.kube.resources import CONTROLLER_REVISIONS, DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS
 from tests.component.effects.api_double import ApiDouble, LedgerDouble
+from tests.component.effects.test_kept import keeping, owner
 from tests.component.effects.test_stamps import KEY, TEMPLATE, rollout, running, workload
 
 DAEMON_SET = KindName("apps/v1", "DaemonSet")
@@ -70,13 +74,32 @@ def reverting(source: str = "", template: str = "") -> RevertTemplate:
 async def test_the_template_that_a_release_kept_comes_back_held() -> None:
     api = ApiDouble()
     api.put(DEPLOYMENTS, workload())
-    labelled = {**STABLE, "metadata": {"labels": {"app": "web", POD_TEMPLATE_HASH: "old"}}}
-    action = reverting(template=msgspec.json.encode(labelled).decode())
-    outcome = await revert(Writes(api, LedgerDouble()), DEPLOYMENTS, action, rollout())
+    await keep(Writes(api, LedgerDouble()), keeping())
+    action = structs.replace(reverting(source="web-kept-x"), kept=True)
+    outcome = await revert(Writes(api, LedgerDouble()), DEPLOYMENTS, action, owner())
     assert outcome == Done(wrote=True)
     stored = api.one(DEPLOYMENTS, "web")
     assert stored["spec"]["template"] == STABLE
     assert stored["spec"]["paused"] is True
+
+
+async def test_what_a_release_kept_and_somebody_deleted_is_reported() -> None:
+    api = ApiDouble()
+    api.put(DEPLOYMENTS, workload())
+    action = structs.replace(reverting(source="web-kept-x"), kept=True)
+    outcome = await revert(Writes(api, LedgerDouble()), DEPLOYMENTS, action, owner())
+    assert isinstance(outcome, Refusal)
+    assert outcome.object == "ControllerRevision shop/web-kept-x"
+
+
+async def test_a_replica_set_with_another_template_is_not_taken() -> None:
+    api = ApiDouble()
+    api.put(DEPLOYMENTS, workload())
+    api.put(REPLICA_SETS, {"metadata": {"name": "web-0"}, "spec": {"template": TEMPLATE}})
+    action = reverting(source="web-0", template=template_hash(msgspec.json.encode(STABLE)))
+    outcome = await revert(Writes(api, LedgerDouble()), DEPLOYMENTS, action, rollout())
+    assert isinstance(outcome, Refusal)
+    assert outcome.reason == "TemplateGone"
 
 
 async def test_a_missing_replica_set_is_reported() -> None:

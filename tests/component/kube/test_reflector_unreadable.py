@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from controller.api.depth import DEEPEST
 from controller.api.meta import Key
 from tests.component.kube.faulty_server import (
     FaultyServer,
@@ -156,3 +159,27 @@ async def test_a_view_that_is_nested_too_deeply_hides_no_other() -> None:
         await settled(1)
         assert names(scene.store.values()) == ["b", "c"]
         assert scene.reflector.undecodable.keys() == {Key("shop", "a")}
+
+
+def walked(version: str, levels: int) -> bytes:
+    """An object that the decoder reads, and through which no decision may walk."""
+    whole = thing("a", version, size=1)
+    whole["note"] = "DEEP"
+    return json.dumps(whole).encode().replace(b'"DEEP"', b"[" * levels + b"]" * levels)
+
+
+@virtual_time
+async def test_our_own_kinds_are_never_deeper_than_decisions_walk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("controller.kube.reflector.GROUP", "example.com")
+    deep = b'{"type": "MODIFIED", "object": %s}\n' % walked("11", DEEPEST)
+    server = FaultyServer(
+        lists=[answering(200, page("", walked("5", DEEPEST - 1)))],
+        watches=[silent(deep, event("ADDED", thing("b", "14", size=8)))],
+    )
+    async with reflecting(server) as scene:
+        await settled(5)
+        assert scene.metrics.lists == ["start"]
+        assert (scene.size("a"), scene.size("b")) == (1, 8)
+        assert scene.reflector.undecodable == {Key("shop", "a"): "it is nested too deeply"}

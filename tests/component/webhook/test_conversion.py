@@ -12,7 +12,7 @@ from controller.api.names import KEPT_V1BETA1, NOT_CONVERTED, V1ALPHA1, V1BETA1
 from controller.kube.nesting import read_around
 from controller.webhook.conversion import convert
 from controller.webhook.review import ConversionReview
-from controller.webhook.trees import MOST_VALUES
+from controller.webhook.trees import MOST_VALUES, check_page
 
 WORKLOAD = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 _read = msgspec.json.Decoder(ConversionReview).decode
@@ -61,6 +61,15 @@ async def test_one_object_that_cannot_be_converted_fails_no_list(routings: list[
     assert bad["apiVersion"] == V1ALPHA1
     assert bad["spec"] == {"objectRef": {"workloadRef": WORKLOAD}}
     assert bad["metadata"]["annotations"].keys() == {"mine", NOT_CONVERTED}
+
+
+async def test_commas_in_a_text_are_no_values() -> None:
+    much = stored()
+    much["metadata"]["annotations"]["mine"] = "," * 250_000
+    request = {"uid": "u", "desiredAPIVersion": V1ALPHA1, "objects": [much]}
+    check_page(memoryview(msgspec.json.encode({"request": request})))
+    found = await answer(V1ALPHA1, much)
+    assert "strategy" in found["convertedObjects"][0]["spec"]
 
 
 async def test_an_object_without_its_plan_is_never_stored() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.api import depth
 from controller.api.depth import DEEPEST, is_too_deep
 
 VALUES = st.recursive(
@@ -27,6 +28,17 @@ def test_brackets_count_and_brackets_in_texts_do_not(
     assert is_too_deep(text.encode()) is (levels > DEEPEST)
     flat = json.dumps([value] * 200)
     assert not is_too_deep(flat.encode())
+
+
+@given(VALUES, st.integers(1, 40))
+def test_slices_without_texts_are_the_whole_without_texts(value: object, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(depth, "_SLICE", size)
+        text = json.dumps({"a": value, "long": "[,{" * 50}).encode()
+        parts = b"".join(depth.without_texts(text))
+    whole = b"".join(depth.without_texts(text))
+    assert parts == whole
+    assert b"[,{" not in whole
 
 
 @pytest.mark.parametrize("text", [b"", b"]" * 500, b'"' * 500, b"[" * 100_000, b"[]" * 10_000])

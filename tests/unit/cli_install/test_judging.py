@@ -81,14 +81,6 @@ PROBLEMS = {
         "ValidatingAdmissionPolicy moonshift-rollout-status: not installed",
         "status-policy.yaml",
     ),
-    "no limits of the controller's account": (
-        facts(
-            configurations=(Configuration("MutatingWebhookConfiguration", "x", False, ()),),
-            unlimited=("ValidatingAdmissionPolicy moonshift-controller-places",),
-        ),
-        "a person with the token of kruise-rollout-controller-manager could write workloads of kube-system",
-        "controller-policy.yaml",
-    ),
     "no right": (
         facts(refused=("create deployments.apps in kruise-rollout",)),
         "you may not create deployments.apps in kruise-rollout",
@@ -143,6 +135,13 @@ WARNINGS = {
     "webhooks of the original": (
         facts(configurations=(Configuration("MutatingWebhookConfiguration", "m", True),)),
         "written by OpenKruise Rollouts",
+    ),
+    "no limits of the controller's account": (
+        facts(
+            configurations=(Configuration("MutatingWebhookConfiguration", "m", False),),
+            unlimited=("ValidatingAdmissionPolicy moonshift-controller-places",),
+        ),
+        "a person with the token of kruise-rollout-controller-manager could write workloads of kube-system",
     ),
     "no right to give rights": (facts(may_escalate=False), "rights that you do not have yourself"),
     "something was not seen": (facts(gaps=("rollouts: no right",)), "not looked at: rollouts"),

@@ -9,6 +9,8 @@ from demo.traffic.lab import shares_of_route
 from demo.traffic.report import LostRequest, Report, ShareSeen, complaints
 from demo.traffic.scenarios import MARKED, PLAIN, SCENARIOS, Step, named
 from localcluster.traffic.contour import shares_in_envoy
+from localcluster.traffic.istio import filled_clusters
+from localcluster.traffic.istio import shares_in_envoy as shares_in_istio
 from localcluster.traffic.vendors import Vendor
 
 
@@ -85,6 +87,45 @@ def test_a_route_and_envoys_configuration_of_it_have_the_same_shares(kind: str) 
     assert shares_in_envoy(divided, "other.example") == frozenset()
 
 
+def istio(host: str, action: dict[str, Any], *filled: str) -> dict[str, Any]:
+    virtual_host = {"domains": [host], "routes": [{"route": action}]}
+    endpoints = [
+        {
+            "endpoint_config": {
+                "cluster_name": f"outbound|80|{name}",
+                "endpoints": [{"lb_endpoints": [{}]}],
+            }
+        }
+        for name in filled
+    ]
+    routes = [{"route_config": {"virtual_hosts": [virtual_host]}}]
+    return {"configs": [{"dynamic_route_configs": routes}, {"dynamic_endpoint_configs": endpoints}]}
+
+
+def test_a_virtual_service_and_envoys_configuration_of_it_have_the_same_shares() -> None:
+    host = "shop.example"
+    scenario = named("subset", Vendor.ISTIO)
+    route = application.objects(scenario, host)[2]
+    stable, canary = "version-base|shop.r1.svc.cluster.local", "canary|shop.r1.svc.cluster.local"
+    alone = istio(host, {"cluster": f"outbound|80|{stable}"})
+    assert shares_of_route(route) == shares_in_istio(alone, host)
+    route["spec"]["http"][0]["route"] = [
+        {"destination": {"host": "shop", "subset": "version-base"}, "weight": 80},
+        {"destination": {"host": "shop", "subset": "canary"}, "weight": 20},
+        {"destination": {"host": "idle"}, "weight": 0},
+    ]
+    clusters = [
+        {"name": f"outbound|80|{stable}", "weight": 4},
+        {"name": f"outbound|80|{canary}", "weight": 1},
+    ]
+    divided = istio(host, {"weighted_clusters": {"clusters": clusters}}, stable)
+    assert shares_of_route(route) == shares_in_istio(divided, host)
+    assert shares_of_route(route) != shares_in_istio(alone, host)
+    assert shares_in_istio(divided, "other.example") == frozenset()
+    assert filled_clusters(divided, "r1") == {"shop/version-base"}
+    assert filled_clusters(divided, "r2") == set()
+
+
 @pytest.mark.parametrize("vendor", Vendor)
 def test_every_scenario_has_a_name_of_its_own_and_all_its_objects(vendor: Vendor) -> None:
     scenarios = SCENARIOS[vendor]
@@ -94,3 +135,17 @@ def test_every_scenario_has_a_name_of_its_own_and_all_its_objects(vendor: Vendor
         assert {"Deployment", "Service", scenario.kind} <= set(kinds)
         (plan,) = application.rollout(scenario)["spec"]["strategy"].values()
         assert len(plan["steps"]) == len(scenario.steps)
+
+
+def test_a_scenario_with_a_trafficrouting_names_it_and_leads_nothing_itself() -> None:
+    scenario = named("lane", Vendor.ISTIO)
+    (plan,) = application.rollout(scenario)["spec"]["strategy"].values()
+    assert plan["trafficRoutingRef"] == application.traffic_routing(scenario)["metadata"]["name"]
+    assert "trafficRoutings" not in plan
+    assert all("traffic" not in step for step in plan["steps"])
+    kinds = [
+        ref["kind"]
+        for entry in application.traffic_routing(scenario)["spec"]["objectRef"]
+        for ref in entry["customNetworkRefs"]
+    ]
+    assert kinds == ["VirtualService", "DestinationRule"]

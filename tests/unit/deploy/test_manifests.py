@@ -260,14 +260,13 @@ def test_our_part_of_a_status_keeps_no_unknown_field_and_every_field_has_a_bound
         free = "x-kubernetes-preserve-unknown-fields" in field
         # A number or a text, which no type of a schema says.
         assert not free or (field["maxProperties"], field["maxItems"]) == (0, 0), path
-        for part in (field, field.get("additionalProperties"), field.get("items")):
-            match (part or {}).get("type"):
-                case "string":
-                    assert part["maxLength"], path
-                case "integer":
-                    assert part["maximum"], path
-                case "object":
-                    assert "properties" in part or part["maxProperties"], path
+        parts: list[Json] = [field, field.get("additionalProperties", {}), field.get("items", {})]
+        for part in parts:
+            bounds = {"string": "maxLength", "integer": "maximum"}
+            if bound := bounds.get(part.get("type", "")):
+                assert part[bound], path
+            if part.get("type") == "object":
+                assert "properties" in part or part["maxProperties"], path
 
 
 def test_the_status_of_no_kind_is_free() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.kube.nesting import DEEPEST, Read, is_outline, outlined, read_around
+from controller.api.depth import DEEPEST
+from controller.kube.nesting import Read, is_outline, outlined, read_around
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.text())
 VALUES = st.recursive(

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from controller.domain.decision import Reference
+from controller.domain.traffic.plan.dialects import DIALECTS
+from controller.domain.traffic.plan.header import parse_header
 from controller.effects.gateways import ConfiguredScripts
 from controller.scripts.lookup import Script, ScriptLibrary
 from tests.unit.lua_configuration.cases import FOLDER
@@ -78,3 +80,12 @@ def test_a_new_folder_and_a_new_file_are_found(tmp_path: Path) -> None:
         header = scripts.header(reference)
         assert header is not None
         assert header.can == frozenset({can})
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.lua")), ids=lambda path: path.stem)
+def test_the_dialect_of_a_packaged_script_is_one_that_expressions_are_compared_with(
+    path: Path,
+) -> None:
+    header = parse_header(path.read_text())
+    assert header.regex in {"", *DIALECTS}
+    assert not header.regex or (header.can is not None and "header-regex" in header.can)

@@ -166,7 +166,7 @@ rules:
 """
 UNKNOWN = (
     "which requests fit both the path {} of a rule and the path {} of this step cannot be told, because one of them is "
-    "an expression: give the step the path of the rule, or one below it"
+    "a pattern: give the step the path of the rule, or one below it"
 )
 TENANTS = ", ".join(f"{{headers: [{{name: x-tenant, value: t{at}}}]}}" for at in range(43))
 MANY_TENANTS = f"rules: [{{backendRefs: [{{name: web}}]}}, {{matches: [{TENANTS}], backendRefs: [{{name: acme}}]}}]"

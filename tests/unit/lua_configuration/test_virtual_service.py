@@ -76,12 +76,6 @@ async def refusal(worker: Worker, spec: dict[str, Any], weight: int = -1, **more
             id="two-subsets-one-canary",
         ),
         pytest.param(
-            [to("svc", subset="a"), to("svc", subset="b")],
-            10,
-            [to("svc", 45, subset="a"), to("svc", 45, subset="b"), to("svc-canary", 10)],
-            id="no-weights-at-all",
-        ),
-        pytest.param(
             [to("svc", 10), to("other", 90)],
             1,
             [to("svc", 990), to("svc-canary", 10), to("other", 9000)],
@@ -313,6 +307,16 @@ async def test_a_weight_of_nothing_is_an_error(script_worker: Worker) -> None:
     spec = {"http": [{"route": [to("svc", 0), to("other", 100)]}]}
     text = await refusal(script_worker, spec, 20)
     assert text == "every route of this VirtualService that points at Service svc has weight 0"
+
+
+async def test_several_destinations_without_any_weight_are_an_error_as_they_are_for_istio(
+    script_worker: Worker,
+) -> None:
+    spec = {"http": [{"route": [to("svc", subset="a"), to("svc", subset="b")]}]}
+    text = await refusal(script_worker, spec, 10)
+    assert text.startswith("a rule has 2 destinations and no weight")
+    others = {"http": [{"route": [to("a"), to("b")]}, *PLAIN]}
+    assert (await run(script_worker, others, 10)).message == "", "a rule of others is left alone"
 
 
 async def test_a_step_without_either_changes_nothing(script_worker: Worker) -> None:

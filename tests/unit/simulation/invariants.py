@@ -149,6 +149,10 @@ class Watch:
         ended = (before, self.phase) == (Phase.PROGRESSING, Phase.HEALTHY)
         if context is None or not ended or self.forced or not context.replicas:
             return
+        ours = context.seen.rollout.status.moonshift
+        if not isinstance(ours, MoonshiftStatus) or ours.workload_uid != context.meta.uid:
+            # The workload was deleted: another one has its name.
+            return
         why = self.world.describe()
         for name in context.stable_services:
             found = self.world.cluster.services.get(Key(NAMESPACE, name))

@@ -24,7 +24,9 @@ class ScriptHeader(msgspec.Struct, frozen=True):
 
     `uses`: modules of the script library, by name. `same_as`: the script of another kind is used. `can`: the abilities
     that admission compares with a step; None when the header has none, which allows everything. `announces`: proxies
-    learn of Services from objects of this kind, so a Service is first named without a share.
+    learn of Services from objects of this kind, so a Service is first named without a share. `regex`: the dialect of
+    the gateway's regular expressions; empty if it is not certain. `longest_regex`: the characters of the longest one;
+    0 if there is no limit.
     """
 
     name: str = ""
@@ -34,6 +36,8 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     announces: bool = False
     uses: tuple[str, ...] = ()
     same_as: GroupKind | None = None
+    regex: str = ""
+    longest_regex: int = 0
 
 
 def _kinds(words: str) -> tuple[GroupKind, ...]:
@@ -56,6 +60,7 @@ def parse_header(text: str) -> ScriptHeader:
         if bare.startswith("--@"):
             entries[keyword] = f"{entries.get(keyword, '')} {rest}".strip()
     words = entries.get("can", "").replace(",", " ").split()
+    dialect, longest, *_ = (*entries.get("regex", "").replace(",", " ").split(), "", "")
     return ScriptHeader(
         name=entries.get("name", ""),
         after=_kinds(entries.get("after", "")),
@@ -64,4 +69,6 @@ def parse_header(text: str) -> ScriptHeader:
         announces="announce" in entries,
         uses=tuple(dict.fromkeys(entries.get("use", "").replace(",", " ").split())),
         same_as=next(iter(_kinds(entries.get("same-as", ""))), None),
+        regex=dialect,
+        longest_regex=int(longest) if longest.isascii() and longest.isdecimal() else 0,
     )

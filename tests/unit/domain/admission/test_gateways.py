@@ -146,3 +146,18 @@ def test_an_unreadable_object_is_left_to_the_other_rules() -> None:
 def test_an_object_without_a_strategy_is_not_checked_against_gateways(strategy: JsonObject) -> None:
     beta: JsonObject = {"spec": {"strategy": strategy}}
     assert validate_gateways(beta, beta, lambda reference: None) == GatewayVerdict()
+
+
+def of_envoy(reference: Reference) -> ScriptHeader | None:
+    return ScriptHeader(regex="re2", longest_regex=1024)
+
+
+def test_an_expression_that_the_gateway_cannot_compile_is_refused_with_its_field() -> None:
+    match = {"headers": [{"name": "a", "value": "(?!x).*", "type": "RegularExpression"}]}
+    obj = raw(steps=[{"replicas": 1, "matches": [match]}], trafficRoutings=ROUTINGS)
+    path = "spec.strategy.canary.steps[0].matches[0].headers[0].value: Invalid value"
+    for written in (obj, to_v1alpha1(obj)):
+        message = admit_rollout(None, written, (), headers=of_envoy).message
+        assert message.startswith(path)
+        assert "which reads RE2: (?!: look-around" in message
+    assert admit_rollout(None, obj, (), headers=lambda _: ScriptHeader()).findings == ()

@@ -144,3 +144,12 @@ def test_a_script_of_the_namespace_is_held_against_its_rules_and_its_header() ->
     assert admit_traffic_routing(None, sound, headers) == GatewayVerdict()
     matching = ScriptHeader(can=frozenset({"header"}))
     assert "cannot divide" in admit_traffic_routing(None, sound, lambda _: matching).message
+
+
+def test_an_expression_that_the_gateway_cannot_compile_is_refused_with_its_field() -> None:
+    match = {"path": {"type": "RegularExpression", "value": r"(a)\1"}}
+    reported = admit_traffic_routing(
+        None, lane({"matches": [match]}), lambda _: ScriptHeader(regex="re2")
+    ).message
+    assert reported.startswith("spec.strategy.matches[0].path.value: Invalid value")
+    assert r"\1 is a back reference" in reported

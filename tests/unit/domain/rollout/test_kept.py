@@ -8,6 +8,8 @@ from controller.api import names
 from controller.api.jsontree import JsonObject
 from controller.api.rollout import MoonshiftStatus, StepState
 from controller.domain import reasons
+from controller.domain.decision import Refusal
+from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -21,6 +23,7 @@ from tests.unit.builders import (
     release,
     release_set,
     set_of,
+    status_of,
     template,
     versions_of,
     wait,
@@ -247,3 +250,30 @@ def test_owners_values_that_change_during_a_release_are_kept_anew() -> None:
     assert kept.kept is not None
     assert "Recreate" in kept.kept.owners
     assert kept.revision == 2
+
+
+@BOTH
+def test_no_step_and_no_rollback_waits_for_what_cannot_be_kept(style: str) -> None:
+    world = impatient(style)
+    world.cluster.refusals["KeepRelease"] = Refusal("Forbidden", "may not create")
+    release(world)
+    world.rest()
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert (stalled.status, stalled.message) == ("True", "may not create")
+    assert ours_of(world).state == StepState.STEP_PAUSED
+    release(world, "v1")
+    world.rest()
+    wait(world, 60)
+    assert status_of(world).phase == "Healthy"
+
+
+def test_a_rollout_goes_although_what_it_keeps_cannot_be_deleted() -> None:
+    world = impatient("partition")
+    release(world)
+    world.rest()
+    world.cluster.refusals["DropKept"] = Refusal("Forbidden", "may not delete")
+    delete(world)
+    world.rest()
+    wait(world, 60)
+    assert KEY not in {rollout.metadata.key for rollout in world.cluster.rollouts}
