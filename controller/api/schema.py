@@ -18,6 +18,8 @@ TYPES: dict[str, type | tuple[type, ...]] = {
     "integer": int,
     "number": (int, float),
 }
+UNKNOWN_FIELD = "unknown field"
+"""The beginning of the message about a field that a schema does not have."""
 
 
 def problems(value: object, schema: JsonObject) -> tuple[str, ...]:
@@ -46,7 +48,8 @@ def _of_object(value: JsonObject, schema: JsonObject, path: str) -> Iterator[str
     known, others = child(schema, "properties"), schema.get("additionalProperties")
     keeps_all = schema.get("x-kubernetes-preserve-unknown-fields") is True
     for name in items(schema, "required"):
-        if value.get(str(name)) is None:
+        # A default is filled in before the server looks.
+        if value.get(str(name)) is None and "default" not in child(known, str(name)):
             yield f"{_field(path, name)}: Required value"
     for name, item in value.items():
         if name in known:
@@ -56,7 +59,7 @@ def _of_object(value: JsonObject, schema: JsonObject, path: str) -> Iterator[str
         elif isinstance(others, dict):
             yield from _problems(item, others, _field(path, name))
         elif not keeps_all:
-            yield f'unknown field "{_field(path, name)}"'
+            yield f'{UNKNOWN_FIELD} "{_field(path, name)}"'
 
 
 def _field(path: str, name: object) -> str:
@@ -78,13 +81,21 @@ def _scalar(value: object, schema: JsonObject, path: str) -> Iterator[str]:
     if isinstance(value, str):
         yield from _size(len(value), schema, "Length", path)
         pattern = text(schema, "pattern")
-        if pattern and not re.search(pattern, value):
+        if pattern and not _fits(pattern, value):
             yield f"{path}: Invalid value: {_shown(value)} should match '{pattern}'"
     least, most = schema.get("minimum"), schema.get("maximum")
     if isinstance(least, int) and isinstance(value, int | float) and value < least:
         yield f"{path}: Invalid value: {value} should be at least {least}"
     if isinstance(most, int) and isinstance(value, int | float) and value > most:
         yield f"{path}: Invalid value: {value} should be at most {most}"
+
+
+def _fits(pattern: str, value: str) -> bool:
+    """Whether the value fits. An expression that only Go's dialect has counts as fitting."""
+    try:
+        return re.search(pattern, value) is not None
+    except re.error:
+        return True
 
 
 def _size(size: int, schema: JsonObject, what: str, path: str) -> Iterator[str]:

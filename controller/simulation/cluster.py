@@ -16,6 +16,7 @@ from controller.domain.decision import Decision
 from controller.effects.gateways import ScriptRunner
 from controller.errors import MoonshiftError
 from controller.reconcilers.relevance import SOON_SECONDS
+from controller.simulation.api_server.server import Admission
 from controller.simulation.deployments import DeploymentController
 from controller.simulation.passes import Crashed, Passes, PassFault, Scripts
 from controller.simulation.people import People
@@ -53,8 +54,9 @@ class SimulatedCluster:
         scripts: Scripts,
         runner: ScriptRunner,
         delays: Delays | None = None,
+        admission: Admission | None = None,
     ) -> None:
-        self.cluster = ClusterState(now, delays)
+        self.cluster = ClusterState(now, delays, admission)
         self.people = People(self.cluster)
         self.watchers: list[Callable[[], None]] = []
         """Called after every write of ours and every round of the controllers."""

@@ -33,6 +33,7 @@ from controller.effects.gateways import ScriptRunner
 from controller.kube.resources import SERVICES
 from controller.measure.golden import packaged
 from controller.simulation import gates
+from controller.simulation.api_server.server import Admission
 from controller.simulation.cluster import NoRest, SimulatedCluster
 from controller.simulation.objects import store_whole
 from controller.simulation.passes import Scripts
@@ -104,18 +105,22 @@ class Played(msgspec.Struct, frozen=True, rename="camel"):
     problem: str = ""
 
 
-def play(scene: Scene, scripts: Scripts, runner: ScriptRunner) -> Played:
-    """Play the release through."""
-    return _Play(scene, scripts, runner).run()
+def play(
+    scene: Scene, scripts: Scripts, runner: ScriptRunner, admission: Admission | None = None
+) -> Played:
+    """Play the release through; `admission` reviews what is written."""
+    return _Play(scene, scripts, runner, admission).run()
 
 
 class _Play:
     """One release."""
 
-    def __init__(self, scene: Scene, scripts: Scripts, runner: ScriptRunner) -> None:
+    def __init__(
+        self, scene: Scene, scripts: Scripts, runner: ScriptRunner, admission: Admission | None
+    ) -> None:
         self.key = scene.rollout.metadata.key
         self.workload = Key(self.key.namespace, scene.rollout.spec.workload_ref.name)
-        self.world = SimulatedCluster(BEGIN, scripts, runner)
+        self.world = SimulatedCluster(BEGIN, scripts, runner, admission=admission)
         self.kinds = {(item.group, item.kind) for item in _references(scene.rollout)}
         self.series = scene.series
         self.against = ""

@@ -34,7 +34,7 @@ from controller.kube import resources
 from controller.kube.resources import Resource, known_workload
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import OWNER, Caches
-from controller.simulation.api_server.server import MemoryApi
+from controller.simulation.api_server.server import Admission, MemoryApi
 from controller.simulation.objects import Objects, Projections
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -96,10 +96,12 @@ class Environment:
 class ClusterState(Environment):
     """The API server, and typed views of its objects."""
 
-    def __init__(self, now: datetime, delays: Delays | None = None) -> None:
+    def __init__(
+        self, now: datetime, delays: Delays | None = None, admission: Admission | None = None
+    ) -> None:
         super().__init__(delays)
         self.now = now
-        self.server = MemoryApi(lambda: self.now)
+        self.server = MemoryApi(lambda: self.now, admission=admission)
         self.projections = Projections(self.server.storage)
         self.caches = Caches()
         caches = self.caches

@@ -22,6 +22,7 @@ from controller.cli.script_tools.session import run as run_with_worker
 from controller.cli.script_tools.session import worker_options
 from controller.cli.simulation.built_in import ROLLOUT
 from controller.cli.simulation.cluster import completed
+from controller.cli.simulation.gateway_kinds import PublishedSchemas
 from controller.cli.simulation.manifests import (
     config_map,
     is_rollout,
@@ -186,7 +187,7 @@ async def simulated(
     )
     waiting = WaitingRunner(engine, asyncio.get_running_loop())
     try:
-        played = await asyncio.to_thread(play, scene, scripts, waiting)
+        played = await asyncio.to_thread(play, scene, scripts, waiting, PublishedSchemas())
     except NoWorker as lost:
         raise lost.why from lost
     return report_of(rollout, played, verdict.warnings)

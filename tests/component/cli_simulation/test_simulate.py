@@ -272,3 +272,28 @@ def test_without_its_config_map_the_release_names_the_missing_object(tmp_path: P
     assert "ConfigMap shop/scripts, which scriptRef names, does not exist" in " ".join(
         result.output.split()
     )
+
+
+def test_an_answer_that_is_no_object_of_its_kind_is_refused_before_any_pod(tmp_path: Path) -> None:
+    script = (
+        "for _, ref in ipairs(obj.data.spec.rules[1].backendRefs) do ref.weight = tostring(obj.canaryWeight) end "
+        "return obj.data"
+    )
+    scripts = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "kruise-rollout-configuration"},
+        "data": {"lua.traffic.routing.HTTPRoute.gateway.networking.k8s.io": script},
+    }
+    reference = {
+        "apiVersion": ROUTE["apiVersion"],
+        "kind": "HTTPRoute",
+        "name": "web",
+        "script": "configMap",
+    }
+    plan = rollout(customNetworkRefs=[reference])
+    result = simulate(tmp_path, plan, workload(), SERVICE, ROUTE, scripts)
+    said = " ".join(result.output.split())
+    assert result.exit_code == 1
+    assert 'weight: Invalid value: must be of type integer, not "20"' in said
+    assert "0 new (0 ready)" in said
