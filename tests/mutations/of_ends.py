@@ -92,7 +92,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         "controller.domain.rollout.services",
         (
             "a corrected stable Service does not correct its copy",
-            "    return same_ports and not _is_outdated(context, stable)\n",
+            "    return same_ports and (same_selector or not _is_outdated(context, stable))\n",
             "    return same_ports\n",
             f"{ENDPOINTS}::test_a_corrected_stable_service_corrects_its_copy",
         ),

@@ -34,12 +34,12 @@ def services_without_endpoints(context: ReleaseContext) -> tuple[str, ...]:
 
 def selects_none_of_the_template(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
     """A Service that would lose its last pod when all pods are of the workload's template."""
-    returns = context.template_hash == moonshift_status(status).stable_template
-    pods = _ready((*context.promoted_pods, *context.new_pods))
     for service in _services_to_keep(context, status):
         own = own_selector(context, service.metadata.name)
-        selects = selects_any(own, pods) if pods else _may_select_the_template(context, own)
-        if not selects and not _selects_pods_that_their_owner_keeps(context, own):
+        if own.items() <= context.workload.template_labels.items():
+            continue
+        if not _selects_what_stays(context, own):
+            returns = context.template_hash == moonshift_status(status).stable_template
             return _refusal(context, service, "stable" if returns else "new")
     return None
 
@@ -88,6 +88,12 @@ def _shared_services(context: ReleaseContext) -> list[str]:
 
 def _ready(pods: Iterable[Pod]) -> list[Pod]:
     return [pod for pod in pods if pod.ready_since is not None and not pod.metadata.deleting]
+
+
+def _selects_what_stays(context: ReleaseContext, own: Mapping[str, str]) -> bool:
+    pods = _ready((*context.promoted_pods, *context.new_pods))
+    selects = selects_any(own, pods) if pods else _may_select_the_template(context, own)
+    return selects or _selects_pods_that_their_owner_keeps(context, own)
 
 
 def _may_select_the_template(context: ReleaseContext, own: Mapping[str, str]) -> bool:

@@ -247,10 +247,14 @@ def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
 def _is_its_copy(context: ReleaseContext, stable: str, revision: str) -> bool:
     """The canary Service leads to this revision, through the ports that the stable Service has now."""
     copy, original = context.service(context.canary_service_of(stable)), context.service(stable)
-    if copy is None or copy.spec.selector.get(context.revision_label) != revision:
+    label = context.revision_label
+    if copy is None or copy.spec.selector.get(label) != revision:
         return False
-    same_ports = original is None or copy.spec.ports == original.spec.ports
-    return same_ports and not _is_outdated(context, stable)
+    if original is None:
+        return True
+    same_selector = copy.spec.selector == {**original.spec.selector, label: revision}
+    same_ports = copy.spec.ports == original.spec.ports
+    return same_ports and (same_selector or not _is_outdated(context, stable))
 
 
 def _is_outdated(context: ReleaseContext, stable: str) -> bool:
@@ -258,12 +262,12 @@ def _is_outdated(context: ReleaseContext, stable: str) -> bool:
 
     Otherwise the copy keeps its selector, which people may have corrected.
     """
-    ready = [pod for pod in context.new_pods if pod.ready_since is not None]
     copied = own_selector(context, context.canary_service_of(stable))
     original = own_selector(context, stable)
-    if not (ready and copied and original) or selects_any(copied, ready):
+    if not (copied and original):
         return False
-    return selects_any(original, ready)
+    ready = [pod for pod in context.new_pods if pod.ready_since is not None]
+    return selects_any(original, ready) and not selects_any(copied, ready)
 
 
 def _may_be_copied(context: ReleaseContext, stable: str) -> bool:
