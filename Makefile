@@ -49,7 +49,7 @@ demo: $(READY) ## Play a canary release with Istio routes on a real control plan
 demo-metrics: $(READY) ## Play releases that a real Prometheus judges: one passes, one is held, one rolls back by itself
 	@$(BIN)/python -m demo.metrics
 
-demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own (DEMO_ARGS="--gateway traefik": Traefik); fails on a lost request
+demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own (DEMO_ARGS="--gateway traefik", or istio); fails on a lost request
 	@$(BIN)/python -m demo.traffic $(DEMO_ARGS)
 
 test: $(READY) ## Run the tests, without the long ones (WORKERS=N: in N processes side by side)

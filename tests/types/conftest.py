@@ -18,7 +18,10 @@ NO_JUDGE_TOLD = "the judge of types cannot be built"
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    mine = any(item.path.is_relative_to(HERE) for item in session.items)
+    mine = any(
+        item.path.is_relative_to(HERE) and "judge" in getattr(item, "fixturenames", ())
+        for item in session.items
+    )
     if not mine or session.config.option.collectonly:
         return
     capture = session.config.pluginmanager.getplugin("capturemanager")

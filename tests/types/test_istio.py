@@ -81,7 +81,7 @@ EXPRESSIONS = 2000
 
 
 @pytest.fixture(scope="module")
-async def judge() -> IstioJudge:
+async def istio() -> IstioJudge:
     """Give Istio's judge; the first one on a machine takes minutes, in which no test waits."""
     try:
         return await IstioJudge.ready(ConsoleReporter(Console(stderr=True)))
@@ -104,7 +104,7 @@ def virtual_service(expression: str) -> JsonObject:
 
 
 async def test_istio_accepts_every_object_that_the_packaged_scripts_write(
-    judge: IstioJudge,
+    istio: IstioJudge,
 ) -> None:
     found = [
         item
@@ -113,31 +113,31 @@ async def test_istio_accepts_every_object_that_the_packaged_scripts_write(
         if item.kind.startswith("networking.istio.io/")
     ]
     assert len(found) > 20
-    errors = await judge.errors([item.object for item in found])
+    errors = await istio.errors([item.object for item in found])
     assert [f"{item}: {why}" for item, why in zip(found, errors, strict=True) if why] == []
 
 
 async def test_istio_refuses_destinations_without_any_weight_as_the_script_does(
-    judge: IstioJudge,
+    istio: IstioJudge,
 ) -> None:
     body = virtual_service("a")
     body["spec"]["http"][0]["route"] = [{"destination": {"host": name}} for name in ("a", "b")]
-    (why,) = await judge.errors([body])
+    (why,) = await istio.errors([body])
     assert "weight" in why
 
 
-async def test_expressions_are_refused_exactly_where_istio_refuses_them(judge: IstioJudge) -> None:
+async def test_expressions_are_refused_exactly_where_istio_refuses_them(istio: IstioJudge) -> None:
     choose = random.Random(1)
     expressions = [
         "a" * 1024,
         *("".join(choose.choices(PIECES, k=choose.randint(1, 6))) for _ in range(EXPRESSIONS)),
     ]
-    errors = await judge.errors([virtual_service(expression) for expression in expressions])
+    errors = await istio.errors([virtual_service(expression) for expression in expressions])
     differ = [
         (expression, why)
         for expression, why in zip(expressions, errors, strict=True)
         if bool(why) != (why_not_re2(expression) is not None)
     ]
     assert differ == []
-    (too_long,) = await judge.errors([virtual_service("a" * 1025)])
+    (too_long,) = await istio.errors([virtual_service("a" * 1025)])
     assert "1024" in too_long
