@@ -113,6 +113,7 @@ def _steps(case: dict[str, Any]) -> list[dict[str, Any]]:
                 labels=labels,
                 params=_params(canary["trafficRoutings"][0]),
             )
+            | {"siblings": case.get("siblings", [])}
             for step in canary["steps"]
         ]
     spec = case["trafficRouting"]["spec"]
