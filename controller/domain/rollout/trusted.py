@@ -122,6 +122,11 @@ def _with_times(value: object, latest: datetime) -> object:
         changes = {}
         for name in value.__struct_fields__:
             before = getattr(value, name)
+            # Most fields are texts, numbers or empty: a call for each would cost as much as a decision.
+            if not before or isinstance(before, str | int):
+                continue
+            if isinstance(before, datetime) and EARLIEST <= before <= latest:
+                continue
             after = _with_times(before, latest)
             if after is not before:
                 changes[name] = after
@@ -196,14 +201,11 @@ def _old_revision(context: ReleaseContext, status: RolloutStatus) -> RolloutStat
         return status
     if known_template(status) != context.template_hash:
         return status
-    revision, template = stable_at_admission(context)
-    if not revision or template == context.template_hash:
-        return status
     is_new = context.template_hash == ours.stable_template or (
-        ours.stable_revision in (context.new_revision, context.present_revision)
-        and bool(ours.stable_revision)
+        bool(ours.stable_revision) and ours.stable_revision == context.new_revision
     )
-    if not is_new:
+    revision, template = stable_at_admission(context) if is_new else ("", "")
+    if not revision or template == context.template_hash:
         return status
     status = with_canary(status, stable_revision=revision)
     return with_moonshift_status(status, stable_revision=revision, stable_template=template)
