@@ -16,11 +16,7 @@ from controller.simulation.passes import Passes
 from tests.unit.builders import release
 from tests.unit.simulation.test_requests import at_rest
 
-<<<<<<< HEAD
 MOST = {"canary": 97_000, "partition": 145_000}
-=======
-MOST = {"canary": 95_000, "partition": 145_000}
->>>>>>> status
 OF_THE_SIMULATION = "/simulation/"
 
 
