@@ -116,7 +116,7 @@ async def the_step_is_there_again(story: Story, stable: str, said: JsonObject) -
 
     def as_before(replica_set: JsonObject) -> bool:
         status = replica_set.get("status") or {}
-        return wanted == replica_set["spec"]["replicas"] == status.get("readyReplicas")
+        return bool(wanted == replica_set["spec"]["replicas"] == status.get("readyReplicas"))
 
     rebuilt = int(said["metadata"]["resourceVersion"])
     made = await story.until(REPLICA_SETS, as_before, name=stable, after=rebuilt)
