@@ -37,6 +37,7 @@ from controller.domain.rollout.status import with_canary, with_moonshift_status
 SKEW = timedelta(minutes=10)
 """How far the clock of another replica may be ahead."""
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+_BY_NODES = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
 _EXCHANGES = ("", "stable", "returned")
 _LED_AWAY = ("", "service", "routes")
 
@@ -93,7 +94,7 @@ def _known_words(context: ReleaseContext, status: RolloutStatus) -> RolloutStatu
     if ours.goal not in ("", *Goal):
         changes["goal"] = ""
     if ours.template_exchange not in _EXCHANGES or (
-        ours.template_exchange and context.kind is not WorkloadKind.DAEMON_SET
+        ours.template_exchange and context.kind not in _BY_NODES
     ):
         changes["template_exchange"] = ""
     sides = {name: side for name, side in ours.empty_sides.items() if side.led_away in _LED_AWAY}
