@@ -82,7 +82,8 @@ def made(rollout: ObjectMeta, asked: Measure, spec: JsonObject, seconds: int) ->
     """
     key = rollout.key
     owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": rollout.uid}
-    marks = {GATE: key.name} if len(key.name) <= LONGEST_NAME else {}
+    marks = {GATE: key.name} if len(key.name) <= LONGEST_NAME else dict[str, str]()
+    labels = {**rollout.labels, **marks}
     own = spec.get("activeDeadlineSeconds")
     limit = min(own, seconds) if isinstance(own, int) and own > 0 else seconds
     return {
@@ -91,7 +92,7 @@ def made(rollout: ObjectMeta, asked: Measure, spec: JsonObject, seconds: int) ->
         "metadata": {
             "name": job_name(key, asked),
             "namespace": key.namespace,
-            "labels": {**rollout.labels, **marks},
+            "labels": labels,
             "annotations": {MEASUREMENT: measurement_name(key, asked)},
             "ownerReferences": [owner],
         },
