@@ -157,7 +157,8 @@ class Watch:
         for name in context.stable_services:
             found = self.world.cluster.services.get(Key(NAMESPACE, name))
             assert found is None or context.ready_endpoints(name), why
-        assert not given_up_pods(context, context.seen.rollout.status), why
+        left = given_up_pods(context, context.seen.rollout.status)
+        assert all(pod.metadata.deleting for pod in left), why
 
     def no_pass_writes_a_request(self, old: Rollout | None, new: Rollout | None) -> None:
         """A pass writes no approval or jump that no person wrote; else each release of a crowd would go first."""

@@ -8,6 +8,8 @@ revision stay there, as far as the order of the set's own controller allows. Wit
 owner's own update replaces these pods.
 """
 
+from collections.abc import Sequence
+
 from controller.api.jsontree import JsonObject, changed
 from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
@@ -105,6 +107,7 @@ def given_up_moves(
     if written or not context.observed:
         return written
     leaving = [pod for pod in left if not pod.metadata.deleting]
+    going: Sequence[Pod] = ()
     match context.workload.kind:
         case WorkloadKind.DAEMON_SET | WorkloadKind.ADVANCED_DAEMON_SET:
             going = _node_by_node(context, status, leaving)
@@ -112,7 +115,7 @@ def given_up_moves(
             # An unready pod would block the set's controller for ever.
             going = [pod for pod in leaving if pod.ready_since is None and not pod.updated_in_place]
         case _:
-            going = []
+            pass
     return tuple(map(deletion_of, going))
 
 
