@@ -16,9 +16,11 @@ from controller.domain.rollout.services import pin_is_wanted
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
 from tests.unit.simulation.truth import StatusChecker
-from tests.unit.worlds import World
+from tests.unit.worlds import Led, World
 
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
+Said = tuple[str, Led | None, bool]
+"""The kind of a gateway object, the plan that it follows without its identity, and whether somebody changed it."""
 BEFORE_PODS = (StepState.BEFORE_STEP_UPGRADE, "")
 
 
@@ -47,7 +49,7 @@ class Watch:
         """Whether Moonshift leads gateway objects that no object refers to, and such that an object refers to."""
         self.left_at = world.cluster.now
         """The time at which the last object before it was restored."""
-        self.said: dict[int, tuple[object, ...]] = {}
+        self.said: dict[int, tuple[Said, ...]] = {}
         """What the gateway objects of each depth say."""
         self.said_at: dict[int, datetime] = {}
         """The time at which those of a depth last said something new."""
@@ -221,7 +223,7 @@ class Watch:
 
     def objects_are_named_in_time(self) -> None:
         """An object follows a plan no sooner than one grace period after deeper objects said something new."""
-        now, said = self.world.cluster.now, dict[int, tuple[object, ...]]()
+        now, said = self.world.cluster.now, dict[int, tuple[Said, ...]]()
         for route in self.world.routes:
             plan = route.plan and structs.replace(route.plan, identity="", release="")
             depth = self.world.scripts.depths.get(route.kind, 0)

@@ -195,7 +195,7 @@ async def test_an_announcement_waits_as_a_share_does(
 def beside(obj: Any) -> object:
     """A Mapping that names a second one, which its script makes."""
     data, name = obj["data"], "web-canary"
-    made = {"apiVersion": "networking.istio.io/v1", "kind": "VirtualService"}
+    made: dict[str, Any] = {"apiVersion": "networking.istio.io/v1", "kind": "VirtualService"}
     spec = {"hosts": data["spec"]["hosts"], "weight": obj["canaryWeight"]}
     made |= {"metadata": {"name": name}, "spec": spec}
     data["spec"]["delegate"] = name
