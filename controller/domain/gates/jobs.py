@@ -82,8 +82,9 @@ def made(rollout: ObjectMeta, asked: Measure, spec: JsonObject, seconds: int) ->
     """
     key = rollout.key
     owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": rollout.uid}
-    marks = {GATE: key.name} if len(key.name) <= LONGEST_NAME else dict[str, str]()
-    labels = {**rollout.labels, **marks}
+    labels = dict(rollout.labels)
+    if len(key.name) <= LONGEST_NAME:
+        labels[GATE] = key.name
     own = spec.get("activeDeadlineSeconds")
     limit = min(own, seconds) if isinstance(own, int) and own > 0 else seconds
     return {

@@ -128,5 +128,7 @@ class HoldingOneTooDeep(Lists):
 
 async def test_a_rollout_that_is_nested_too_deeply_blocks_no_write_of_its_neighbours() -> None:
     lists: Any = HoldingOneTooDeep()
-    reader = CachedReader(lists, Store[Rollout](), Store[ReplicaSet](), lambda: False)
+    reader = CachedReader(
+        lists, Store[Rollout](), Store[ReplicaSet](), Store[ControllerRevision](), lambda: False
+    )
     assert [found.metadata.name for found in await reader.latest("shop")] == ["web"]

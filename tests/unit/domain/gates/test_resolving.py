@@ -88,7 +88,7 @@ def test_an_annotation_of_the_workload_cannot_name_a_secret() -> None:
 def test_a_query_gets_no_value_of_a_secret(place: str) -> None:
     """Its result is in the status, and a query can answer one letter after the other."""
     asked = msgspec.structs.replace(PrometheusQuery(query="up"), **{place: "vector({{ args.x }})"})
-    words = {"args.x": "{{ secret metrics/tenant }}"}
+    words = {"args.x": Word("{{ secret metrics/tenant }}")}
     problem = filled(Metric("errors", prometheus=asked), words)
     assert isinstance(problem, UnknownWord)
     assert "a query gets no value of a Secret" in problem.message
