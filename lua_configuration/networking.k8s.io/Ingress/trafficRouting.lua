@@ -1,6 +1,6 @@
 --@name Ingress of the AWS load balancer controller, in place
 --@can weight,header,header-regex,cookie,query,path,method
---@use steps, tables, backends, weights, conditions, routes, ingresses
+--@use steps, backends, weights, conditions, routes, ingresses
 --
 -- Divides the stable Service's own share among the target groups of an action, or puts paths for the new revision alone, with
 -- the step's matches as their conditions, before those that go to stable. The controller keeps the order of equal paths.
