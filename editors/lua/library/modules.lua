@@ -572,8 +572,8 @@ function consul.has_sibling(step, kind) end
 ---For scripts with the line `--@use contour`.
 contour = {}
 
----The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of them: Contour takes an exact path that
----is not the last condition for a prefix.
+---The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of
+---them: Contour takes an exact path that is not the last condition for a prefix.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]
@@ -765,8 +765,8 @@ istio = {}
 ---@return string?
 function istio.suffix_of(host, service, namespace) end
 
----An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…) and :pseudo headers
----keep their case. There is one condition for a header and for a parameter, so a second one is an error.
+---An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…)
+---and :pseudo headers keep their case. There is one condition for a header and for a parameter: a second one is an error.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative) end
