@@ -185,7 +185,7 @@ function conditions.only_method(holder, method) end
 ---For scripts with the line `--@use named_annotations`.
 named_annotations = {}
 
----What annotations say about a backend by its name (`<prefix><field>.<name>`) is also said about another name, except for the
+---Copies the annotations about a backend's name (`<prefix><field>.<name>`) to another name, except for the
 ---fields that are left out.
 ---@param annotations table<string, string>
 ---@param prefix string
@@ -282,7 +282,7 @@ function paths.common(own, wanted) end
 ---@return {type: string, value: string}?
 function paths.served(step, own, wanted) end
 
----What takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path
+---The text that takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path
 ---as before: longer by what the part has more.
 ---@param replacement string
 ---@param own {type: string, value: string} the rule's path
