@@ -1,6 +1,7 @@
 """Requests of gates: bounded, unredirected, and silent about the text of the answers."""
 
 import asyncio
+import json
 import ssl
 from pathlib import Path
 
@@ -327,6 +328,21 @@ async def test_a_server_that_repeats_a_secret_is_not_quoted(kind: str, answer: A
         await asked(answer, query=marked(kind), creds=MEANT[kind])
     assert MARKER[:8] not in str(failed.value)
     assert failed.value.__cause__ is None or MARKER not in repr(failed.value.__cause__)
+
+
+async def test_a_refusal_with_more_words_than_are_read_is_a_refusal_without_words() -> None:
+    words = json.dumps({"status": "error", "errorType": "bad_data", "error": "x" * MAX_BYTES})
+    with pytest.raises(Failed, match=r"status 400$"):
+        await asked(json_page(words, 400), query=marked("token"), creds=MEANT["token"])
+
+
+async def test_a_secret_that_no_server_takes_is_not_sent() -> None:
+    async with served(vector("1")) as pages:
+        secrets = Secrets(creds={"token": "x" * (1 << 20)})
+        async with fetching(pages.address, secrets=secrets) as client:
+            with pytest.raises(Failed, match="more than 65536 characters are not sent"):
+                await prometheus.ask(client, "shop", marked("token"), "up", pages.address)
+        assert pages.asked == []
 
 
 async def test_the_words_of_a_prometheus_about_the_query_are_shown_beside_a_secret() -> None:
