@@ -148,7 +148,7 @@ class Fetching:
         headers = {header.name: header.value for header in request.headers}
         for name in filter(self._allowed.refuses_header, headers):
             raise Failed(
-                f"a gate may not send the header {name}, which says where a request goes or how it is read"
+                f"a gate may not send the header {name!r}, which says where a request goes or how it is read"
             )
         authorization = await self._authorization(request, auth) if auth is not None else {}
         confidential = confidential_of(
@@ -159,7 +159,7 @@ class Fetching:
                 f"values of Secrets with more than {LONGEST_TEXTS} characters are not sent: name a shorter one"
             )
         try:
-            body = await self._sent_twice(url, request.form, headers | authorization, secret)
+            body = await self._sent_twice(url, request.form, _with(headers, authorization), secret)
         except Status as refused:
             if refused.status == UNAUTHORIZED:
                 # The token may have been taken back before its end.
@@ -272,6 +272,14 @@ class Fetching:
             )
         self._tokens.keep(asked, request.namespace, token, granted.expires_in, now)
         return token
+
+
+def _with(headers: Mapping[str, str], authorization: Mapping[str, str]) -> dict[str, str]:
+    """The headers; the one of a Secret takes the place of one of the same name, in any spelling."""
+    ours = {name.lower() for name in authorization}
+    return {name: text for name, text in headers.items() if name.lower() not in ours} | {
+        **authorization
+    }
 
 
 def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:

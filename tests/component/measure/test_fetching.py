@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import re
 import ssl
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
 from controller.measure import prometheus
@@ -473,10 +475,23 @@ async def test_a_wait_for_a_turn_counts_against_the_time_of_the_one_who_waits() 
         await asyncio.gather(*slow)
 
 
-async def test_a_header_that_changes_the_message_is_not_sent() -> None:
+async def test_a_secret_alone_says_who_asks() -> None:
+    query = PrometheusQuery(
+        auth=SecretRef("creds"), headers=(Header("authorization", "Basic bWU6bWU="),)
+    )
+    async with served(vector("1")) as pages:
+        secrets = Secrets(creds={"token": "abc"})
+        async with fetching(pages.address, secrets=secrets) as client:
+            await prometheus.ask(client, "shop", query, "up", pages.address)
+        headers = CIMultiDictProxy(CIMultiDict(pages.asked[0][3]))
+    assert headers.getall("Authorization") == ["Bearer abc"]
+
+
+@pytest.mark.parametrize("name", ["Host", "Transfer-Encoding:chunked;", "X\r\nHost", ""])
+async def test_a_header_that_changes_the_message_is_not_sent(name: str) -> None:
     async with served(vector("1")) as pages, fetching(pages.address) as client:
-        request = Request("shop", pages.address, headers=(Header("Host", "metadata"),))
-        with pytest.raises(Failed, match="may not send the header Host"):
+        request = Request("shop", pages.address, headers=(Header(name, "metadata"),))
+        with pytest.raises(Failed, match=f"may not send the header {re.escape(repr(name))}"):
             await client.fetch(request)
         assert pages.asked == []
 
