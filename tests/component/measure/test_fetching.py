@@ -577,6 +577,8 @@ async def test_a_page_is_read_at_a_path(path: str, value: float | None) -> None:
         ),
         ("list.v", "list is a list of 1, and positions are written list.0,"),
         ("list.1.v", "list is a list of 1, and positions are written list.0,"),
+        (f"list.{'0' * 5000}.v", "list is a list of 1, and positions are written list.0,"),
+        ("list.\u0660.v", "list is a list of 1, and positions are written list.0,"),
         ("data.rate.more", "data.rate has nothing in it,"),
         ("data.none", "data.none of the page is null"),
     ],
@@ -611,6 +613,22 @@ async def test_a_native_histogram_is_said_to_be_one(ranged: bool) -> None:
     )
     with pytest.raises(Failed, match="the query answers a native histogram: ask for one number"):
         (prometheus.numbers if ranged else prometheus.number)(body.encode())
+
+
+@pytest.mark.parametrize("at", ["1e300", "1e20", "-1e18", "-1e300", "9" * 30])
+def test_a_time_that_is_in_no_calendar_is_no_answer_of_a_prometheus(at: str) -> None:
+    body = f'{{"data":{{"resultType":"matrix","result":[{{"values":[[{at},"1"]]}}]}}}}'
+    with pytest.raises(Failed, match="not as a Prometheus does"):
+        prometheus.numbers(body.encode())
+
+
+async def test_a_page_that_is_no_text_is_no_json() -> None:
+    async def page(_request: web.Request) -> web.StreamResponse:
+        return web.Response(body=b'{"a": "\xff"}')
+
+    async with served(page) as pages, fetching(pages.address) as client:
+        with pytest.raises(Failed, match="the page is no JSON"):
+            await pages_of.ask(client, "shop", WebQuery(url=pages.address, value_path="a"))
 
 
 def test_a_series_without_a_value_is_no_answer_of_a_prometheus() -> None:
