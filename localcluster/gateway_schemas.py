@@ -50,7 +50,7 @@ LEFT_OUT = frozenset(
 
 
 def slim(schema: Any, *, names: bool = False) -> Any:
-    """The schema without what no check reads; `names` if the keys are names of fields."""
+    """The schema without the parts that no check reads; `names` if the keys are names of fields."""
     if isinstance(schema, list):
         return [slim(item) for item in schema]
     if not isinstance(schema, dict):

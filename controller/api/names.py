@@ -152,7 +152,7 @@ FIELD_MANAGER = "moonshift"
 MUTATING_CONFIGURATION = "kruise-rollout-mutating-webhook-configuration"
 VALIDATING_CONFIGURATION = "kruise-rollout-validating-webhook-configuration"
 STATUS_POLICIES = ("moonshift-rollout-status", "moonshift-records")
-"""Policies of the API server, and their bindings, that keep people from writing what only the controller writes."""
+"""Policies of the API server, and their bindings, that keep people from writing the fields of the controller."""
 CONTROLLER_POLICIES = ("moonshift-controller-places", "moonshift-controller-definitions")
 """The same, for limits of the controller's own account."""
 DEFAULT_NAMESPACE = "kruise-rollout"

@@ -96,8 +96,8 @@ class _RevisedSpec(msgspec.Struct, frozen=True):
 
 
 class KeptFacts(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What a ControllerRevision of ours keeps beside the template: the workload, its stable revision, and its owner's
-    own values (JSON text, as in the workload's annotation)."""
+    """The facts that a ControllerRevision of ours keeps beside the template: the workload, its stable revision, and its
+    owner's own values (JSON text, as in the workload's annotation)."""
 
     workload_uid: str = ""
     stable_revision: str = ""

@@ -74,14 +74,13 @@ class _Reading:
             self._last = None if character == "|" else 1
 
     def _repeated(self, found: re.Match[str]) -> Iterator[str]:
-        most = int(found[4] or found[2] or 1)
         if self._last is None:
             yield f"nothing to repeat before {found[0]}"
-            return
-        if found[4] and int(found[2]) > most:
+        least, most = int(found[2] or 0), int(found[4] or found[2] or 1)
+        if found[4] and least > most:
             yield f"{found[0]} is no repetition"
-        self._last *= max(1, most)
-        if self._last > MOST_REPEATED or int(found[2] or 0) > MOST_REPEATED:
+        self._last = max(1, most) * (self._last or 1)
+        if self._last > MOST_REPEATED:
             yield f"{found[0]} repeats more than {MOST_REPEATED} times"
         self._groups[-1] = max(self._groups[-1], self._last)
         self._at = found.end()
@@ -109,7 +108,6 @@ class _Reading:
     def _closed(self) -> Iterator[str]:
         if len(self._groups) == 1:
             yield "a group is closed that was not opened"
-            return
         self._at += 1
         self._last = self._groups.pop()
         self._groups[-1] = max(self._groups[-1], self._last)
@@ -129,27 +127,22 @@ class _Reading:
         found = _ESCAPE.match(self._text, self._at)
         if found is None:
             written = self._text[self._at : self._at + 2]
-            kind = (
-                "a back reference"
-                if written[1:].isdigit() or written[1:] in ("g", "k")
-                else "no escape"
-            )
-            yield f"{written} is {kind}"
-            return
-        if found[2] and int(found[2], 16) > _LAST:
+            refers = written[1:].isdigit() or written[1:] in ("g", "k")
+            yield f"{written} is {'a back reference' if refers else 'no escape'}"
+        elif found[2] and int(found[2], 16) > _LAST:
             yield f"{found[0]} is no character"
-        self._at = found.end()
+        else:
+            self._at = found.end()
 
     def _class(self) -> Iterator[str]:
         begun = self._at
         self._at += 2 if self._text.startswith("[^", self._at) else 1
         first = True
-        while first or not self._text.startswith("]", self._at):
-            if self._at >= len(self._text):
-                yield f"{self._text[begun : begun + 10]} has no closing bracket"
-                return
+        while self._at < len(self._text) and (first or self._text[self._at] != "]"):
             yield from self._in_class()
             first = False
+        if self._at >= len(self._text):
+            yield f"{self._text[begun : begun + 10]} has no closing bracket"
         self._at += 1
         self._last = 1
 

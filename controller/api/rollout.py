@@ -352,7 +352,7 @@ class EmptySide(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
 
 class NamedContent(msgspec.Struct, frozen=True, rename="camel"):
-    """What gateway objects say that other gateway objects may name, as a digest, and when it was first seen."""
+    """The content of gateway objects that other gateway objects may name, as a digest, and when it was first seen."""
 
     content: str = ""
     """A digest of it."""

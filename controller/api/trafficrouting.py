@@ -78,7 +78,7 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     descent: Teardown | None = None
     """The depth down to which objects of closed shared routes are restored, and since when."""
     named_content: NamedContent | None = None
-    """What gateway objects of open shared routes say that others may name; null if there is nothing."""
+    """The content of gateway objects of open shared routes that others may name; null if there is nothing."""
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: revisions without a ready pod while the other has one."""
     written: tuple[str, ...] = ()

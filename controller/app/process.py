@@ -68,13 +68,7 @@ class App:
         self._endpoint = make_endpoint(
             settings,
             client,
-            CachedReader(
-                client,
-                watched.caches.rollouts,
-                watched.caches.replica_sets,
-                watched.caches.revisions,
-                watched.known,
-            ),
+            _reader(client, watched),
             clock,
             metrics,
             scripts.header,
@@ -138,6 +132,14 @@ class App:
 def identity_of(settings: Settings) -> str:
     """The name of this process in the Lease, in Events and in its requests' user agent."""
     return settings.identity or f"{socket.gethostname()}_{os.getpid()}"
+
+
+def _reader(client: KubeClient, watched: Watched) -> CachedReader:
+    """The objects that admission asks for, from the caches where these are filled."""
+    caches = watched.caches
+    return CachedReader(
+        client, caches.rollouts, caches.replica_sets, caches.revisions, watched.known
+    )
 
 
 async def run_controller(settings: Settings) -> None:

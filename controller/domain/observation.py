@@ -169,7 +169,7 @@ class Observation(Value, frozen=True):
     workload_problem: WorkloadUnreadable | None = None
     """Why it is not known whether the workload exists: nothing may be concluded from its absence."""
     kept: tuple[KeptSeen, ...] = ()
-    """What the release keeps where only the controller writes; the newest last."""
+    """The ControllerRevisions of ours that the release keeps; the newest last."""
     autoscalers: tuple[Autoscaler, ...] | Unavailable = ()
     """The autoscalers of the workload, or why they are not known; read in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()

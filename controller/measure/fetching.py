@@ -3,8 +3,8 @@
 Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query;
 not even those where they repeat a Secret. A gate must not become a way to read pages that its author cannot reach. A
 value of a Secret is sent only to a host that the Secret names. A request that could not connect is tried once more.
-What a namespace occupies (turns, threads, memory) takes nothing from others, and a wait for a turn counts against the
-time of the one who waits.
+The turns, threads and memory of a namespace are its own, and a wait for a turn counts against the time of the request
+that waits.
 """
 
 import asyncio

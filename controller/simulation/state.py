@@ -124,12 +124,7 @@ class ClusterState(Environment):
         self.histories = self._kept(
             resources.ROLLOUT_HISTORIES, Store[RolloutHistory](), RolloutHistory
         )
-        self.configs = {
-            ConfigKind.CONFIG_MAP: self._kept(
-                resources.CONFIG_MAPS, Store[ConfigObject](), ConfigObject
-            ),
-            ConfigKind.SECRET: self._kept(resources.SECRETS, Store[ConfigObject](), ConfigObject),
-        }
+        self.configs = {kind: self._kept_config(kind) for kind in ConfigKind}
         self._pod_sets: Store[PodSet] = Store({OWNER: lambda found: (found.metadata.uid,)})
         self.pod_sets = Objects(
             self.server, self._pod_sets, lambda s: resource_of_kind(s.api_version, s.kind)
@@ -137,6 +132,11 @@ class ClusterState(Environment):
         for named in POD_SETS:
             self.keep_pod_sets(*named)
         self._hashes: dict[bytes, str] = {}
+
+    def _kept_config(self, kind: ConfigKind) -> "Objects[ConfigObject]":
+        secret = kind is ConfigKind.SECRET
+        resource = resources.SECRETS if secret else resources.CONFIG_MAPS
+        return self._kept(resource, Store[ConfigObject](), ConfigObject)
 
     def _kept(
         self,

@@ -62,7 +62,7 @@ class Scenario:
     replicas: int = 5
     grace: int = 1
     shared: bool = False
-    """Both revisions share one Service and are told apart by subsets."""
+    """Both revisions share one Service; subsets distinguish them."""
     lane: bool = False
     """The routes are those of a TrafficRouting; the Rollout names it."""
     stopping: int = 5

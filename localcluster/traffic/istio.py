@@ -1,8 +1,8 @@
 """Istio as the control plane, Envoy as its ingress gateway.
 
 Why it exists: Istio sends routes and subsets in one push, and a proxy asks for a new subset's endpoints afterwards; no
-other gateway here does that. Invariant: Envoy retries nothing (Istio retries twice unless it is told otherwise), and
-what only Istio's own build of Envoy has is switched off. It must not know the product.
+other gateway here does that. Invariant: Envoy retries nothing (Istio retries twice by default), and the
+filters that only Istio's own build of Envoy has are switched off. It must not know the product.
 """
 
 import base64

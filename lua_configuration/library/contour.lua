@@ -20,8 +20,8 @@ local function path_of(list)
     return paths.of(result or {}, PATH_KEYS, "Text")
 end
 
----The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of them: Contour takes an exact path that
----is not the last condition for a prefix.
+---The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of
+---them: Contour takes an exact path that is not the last condition for a prefix.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]

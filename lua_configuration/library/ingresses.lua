@@ -235,7 +235,7 @@ function ingresses.beside(obj, kind, number, match, rewrites)
     if path == nil then
         return result
     elseif result.spec.rules == nil then
-        error("a path cannot be part of a default backend: give Service " .. obj.stableService .. " a path")
+        error("a path cannot take the place of a default backend: give Service " .. obj.stableService .. " a path")
     end
     narrow(obj, kind, result, path, rewrites)
     return #result.spec.rules > 0 and result or nil

@@ -35,8 +35,8 @@ function istio.suffix_of(host, service, namespace)
     return suffix
 end
 
----An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…) and :pseudo headers
----keep their case. There is one condition for a header and for a parameter, so a second one is an error.
+---An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…)
+---and :pseudo headers keep their case. There is one condition for a header and for a parameter: a second one is an error.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative)

@@ -3,7 +3,7 @@
 
 local named_annotations = {}
 
----What annotations say about a backend by its name (`<prefix><field>.<name>`) is also said about another name, except for the
+---Copies the annotations about a backend's name (`<prefix><field>.<name>`) to another name, except for the
 ---fields that are left out.
 ---@param annotations table<string, string>
 ---@param prefix string

@@ -186,7 +186,7 @@ function paths.served(step, own, wanted)
     return own.any_case and result and wanted or result
 end
 
----What takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path
+---The text that takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path
 ---as before: longer by what the part has more.
 ---@param replacement string
 ---@param own {type: string, value: string} the rule's path

@@ -64,7 +64,8 @@ function steps.carry_out(step, ways)
             error("no rule of this " .. step.kind .. " that points at Service " .. step.stable .. " serves the path "
                 .. step.unserved .. " of this step")
         end
-        finish(step.without_share and NOTHING or "the matches of this step contradict the conditions of every rule that points at")
+        local contradicts = "the matches of this step contradict the conditions of every rule that points at"
+        finish(step.without_share and NOTHING or contradicts)
     end
     if step.weight >= 0 and (not matching or step.params.both) then
         step.found, step.done = false, false

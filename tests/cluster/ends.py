@@ -31,7 +31,7 @@ class Ends:
     def after(
         self, change: Change, view: View, allowed: Permission
     ) -> tuple[str | None, str | None]:
-        """What is wrong with the end that this change is: of the Services, and of the pods."""
+        """The faults of the end that this change is: of the Services, and of the pods."""
         if not self._image:
             # The change of the template itself has moved nothing yet.
             self.begin(view)
@@ -47,7 +47,7 @@ class Ends:
         return (self._led_nowhere(view, allowed), self._left(view)) if ends else (None, None)
 
     def begin(self, view: View) -> None:
-        """What the owner had before the first release."""
+        """Remember the pods and routes that the owner had before the first release."""
         self._before = {image_of(pod) for pod in view.pods(self._app.name)}
         hosts = {place.host for place in view.destinations(self._app.name)}
         self._led = {host for host in hosts if view.endpoints(host)}

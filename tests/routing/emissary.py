@@ -24,7 +24,7 @@ def mappings(spec: Tree, request: Request) -> Shares:
 
 
 def served(spec: Tree, request: Request) -> Served | None:
-    """What a group does is what each Mapping with a share of it does.
+    """A group does with a request the same as each Mapping that has a share of the group.
 
     "Rewrites" (3.x): without `rewrite` the prefix is replaced by /, letters for letters; an empty one replaces nothing;
     with `prefix_regex` it is ignored. `regex_rewrite` replaces what its pattern finds.

@@ -40,7 +40,7 @@ Simulator = Callable[[Tree, Request], Shares]
 
 @dataclass(frozen=True)
 class Served:
-    """What becomes of a request: who answers, under which path it gets there, what else is done with it."""
+    """The fate of a request: the Services that answer, the path under which it gets there, and the filters."""
 
     shares: Shares
     path: str

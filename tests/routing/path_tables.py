@@ -1,8 +1,8 @@
 """Routing tables with paths of all sorts, rewrites and something else that each rule does, in every kind's own words.
 
-Invariant: as in `tables`, one abstract table is written by every kind in its own way; rendering invents nothing. What a
-kind cannot say is left out by `sayable`, not changed. Each rule does something that no other does (`mark`), so that a
-copy of the wrong rule is seen.
+Invariant: as in `tables`, one abstract table is written by every kind in its own way; rendering invents nothing.
+Rules that a kind cannot express are left out by `sayable`, not changed. Each rule does something that no other does
+(`mark`), so that a copy of the wrong rule is seen.
 """
 
 from collections.abc import Callable, Sequence

@@ -184,7 +184,7 @@ EXAMPLES = settings(
 
 
 def said(kind: Kind, table: Table) -> Table:
-    """The table as far as the kind can say it."""
+    """The table as far as the kind can express it."""
     return [
         replace(
             rule,

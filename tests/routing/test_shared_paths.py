@@ -1,6 +1,6 @@
 """Class skipper: Services that share paths, with weights of the owner's for all, some or none of them.
 
-Each Service that is not the release's keeps what it has of every request. Where one annotation cannot say that, or
+Each Service that is not the release's keeps what it has of every request. Where one annotation cannot express that, or
 nothing goes to the stable Service, the step is refused; without any weight it always can.
 """
 

@@ -37,7 +37,7 @@ from controller.errors import Conflict
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the person wants apart from the undo itself."""
+    """The wishes of the person apart from the undo itself."""
 
     dry_run: bool = False
     yes: bool = False

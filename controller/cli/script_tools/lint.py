@@ -15,11 +15,12 @@ from controller.cli.script_tools.finding import Finding
 from controller.cli.script_tools.lua_syntax import NotLua, syntax_of
 from controller.cli.script_tools.subjects import Subject
 from controller.cli.script_tools.trial import Trial
+from controller.domain.traffic.plan.dialects import DIALECTS
 from controller.scripts.answer import Refused
 from controller.scripts.lookup import FOLDER, MissingScript, Script
 from controller.scripts.modules import Modules
 
-KEYWORDS = ("name", "after", "siblings", "can", "announce", "use", "same-as")
+KEYWORDS = ("name", "after", "siblings", "can", "announce", "use", "same-as", "regex")
 # fmt: off
 WORLD = frozenset(
     {
@@ -88,6 +89,10 @@ def _header_findings(text: str) -> Iterator[Finding]:
                 if word not in CLAIMS:
                     unknown = f"--@can {word} is unknown; known: {', '.join(CLAIMS)}"
                     yield Finding(number, "note", unknown)
+        dialect = (*rest.split(), "")[0]
+        if keyword == "regex" and dialect not in DIALECTS:
+            known = ", ".join(sorted(DIALECTS))
+            yield Finding(number, "note", f"--@regex {dialect} is unknown; known: {known}")
 
 
 def _line_with(text: str, beginnings: tuple[str, ...]) -> int:

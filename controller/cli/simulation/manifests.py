@@ -4,7 +4,7 @@ Invariant: a needed object that is missing is a failure, which names the object 
 Other objects are ignored without a message, so that a whole folder of an application can be given.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -202,7 +202,7 @@ def scene_of(rollout: Rollout, objects: list[Tree]) -> Scene:
     )
 
 
-def _placed(obj: JsonObject, namespace: str) -> JsonObject:
+def _placed(obj: Mapping[str, object], namespace: str) -> JsonObject:
     # The server stores no null in the metadata of any object.
     metadata = child(without_nulls(obj.get("metadata")))
     return {**obj, "metadata": {**metadata, "namespace": namespace}}
@@ -211,7 +211,7 @@ def _placed(obj: JsonObject, namespace: str) -> JsonObject:
 _ROLLING: JsonObject = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
 
-def _defaulted(obj: JsonObject) -> object:
+def _defaulted(obj: Mapping[str, object]) -> object:
     """The spec with the API server's defaults."""
     spec = obj.get("spec")
     if not isinstance(spec, dict) or obj.get("kind") not in ("Deployment", "StatefulSet"):
@@ -229,7 +229,7 @@ def _defaulted(obj: JsonObject) -> object:
 
 
 def _fresh(
-    obj: JsonObject, judge: Callable[[JsonObject], tuple[str, ...]], namespace: str
+    obj: Mapping[str, object], judge: Callable[[JsonObject], tuple[str, ...]], namespace: str
 ) -> JsonObject:
     """The object as if it had just been made, without the fields that a cluster has added."""
     written = child(without_nulls(obj))

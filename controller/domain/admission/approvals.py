@@ -29,7 +29,7 @@ _LETTER_BOXES = (
 
 
 class JudgedStatus(msgspec.Struct, frozen=True):
-    """The verdict, and what the author is told."""
+    """The verdict, and the warning for the author."""
 
     verdict: Unchanged | Amended | Refused
     warning: str = ""

@@ -1,4 +1,4 @@
-"""What the author of a write of a Rollout's status asks for, as far as people may ask for something there.
+"""The requests of a person in a write of a Rollout's status, as far as people may ask for something there.
 
 Why it exists: the status is the controller's. Six places of it are letter boxes for people, and all other places are
 none. Invariant: an intent is a difference between the stored object and the request, and it names a step that the

@@ -49,12 +49,8 @@ def canary_deployment(
         "replicas": replicas,
         "selector": _selector_without(stable.spec.selector, template, replica_sets),
         "template": template,
-        "minReadySeconds": owners.min_ready_seconds,
+        **_pace(owners),
     }
-    if owners.strategy is not None:
-        spec["strategy"] = owners.strategy
-    if owners.progress_deadline_seconds is not None:
-        spec["progressDeadlineSeconds"] = owners.progress_deadline_seconds
     if stable.spec.revision_history_limit is not None:
         spec["revisionHistoryLimit"] = stable.spec.revision_history_limit
     labels = {
@@ -70,6 +66,16 @@ def canary_deployment(
         "spec": spec,
     }
     return msgspec.Raw(msgspec.json.encode(body))
+
+
+def _pace(owners: OwnersValues) -> dict[str, object]:
+    """The owner's own fields of a Deployment's spec that say how fast its pods are replaced."""
+    fields: dict[str, object] = {"minReadySeconds": owners.min_ready_seconds}
+    if owners.strategy is not None:
+        fields["strategy"] = owners.strategy
+    if owners.progress_deadline_seconds is not None:
+        fields["progressDeadlineSeconds"] = owners.progress_deadline_seconds
+    return fields
 
 
 def _patched(template: msgspec.Raw, patch: PatchMetadata) -> dict[str, object]:

@@ -4,7 +4,7 @@ Invariant: unless the plan says Rollback, a deadline stops nothing: the work con
 release goes on and the problem disappears. The end of a release is never rolled back; its clock starts when its goal is
 set. Time spent waiting for people never counts: for an approval, while the spec is paused, or while a problem is
 reported that only people can solve. Nor does time that the product itself chooses to wait (`wait_by_choice`): grace
-periods, and the time for which a Service is only named.
+periods, the time for which a Service is only named, and the time before a gateway object names what is new.
 """
 
 from datetime import datetime
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
-from controller.domain.decision import Refusal
+from controller.domain.decision import EnsureRoutes, Refusal
 from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import (
@@ -44,10 +44,17 @@ def with_deadline(context: ReleaseContext, stop: Stop) -> Stop:
     """
     if stop.problem is not None:
         return held_up(context, stop)
-    if stop.by_choice:
+    if stop.by_choice or _a_name_settles(stop):
         waiting, began = held_up(context, stop), _began(stop.status)
         return with_trouble(context, waiting, began) if began is not None else waiting
     return _stalled_in_time(context, _resumed(context, stop))
+
+
+def _a_name_settles(stop: Stop) -> bool:
+    """A gateway object waits for the grace period of the objects that it names, which is a wait by choice, too."""
+    return any(
+        isinstance(action, EnsureRoutes) and action.settles_in > 0 for action in stop.actions
+    )
 
 
 def held_up(context: ReleaseContext, stop: Stop) -> Stop:

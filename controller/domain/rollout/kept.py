@@ -1,4 +1,4 @@
-"""What a release keeps where only the controller writes: a ControllerRevision that the Rollout owns.
+"""The ControllerRevision that a release keeps, where only the controller writes; the Rollout owns it.
 
 Why: more people may write the status than the workload, so nothing goes from the status into the workload. Kept are the
 stable revision, the template of a Deployment (somebody may delete the only ReplicaSet that has it), and the owner's own
@@ -68,7 +68,9 @@ def corrected(context: ReleaseContext) -> tuple[ReleaseContext, tuple[Note, ...]
 def _without_copies(
     context: ReleaseContext, status: RolloutStatus
 ) -> tuple[RolloutStatus, tuple[Note, ...]]:
-    """Older versions kept copies in the status, and anybody may have put them there: what nothing else has is lost."""
+    """Older versions kept copies in the status, and anybody may have put them there: a copy that no other object has
+    is lost.
+    """
     ours = moonshift_status(status)
     if not (ours.kept_template or ours.owners_record):
         return status, ()

@@ -235,7 +235,7 @@ class ReleaseContext(Value, frozen=True):
 
     @property
     def kept(self) -> KeptSeen | None:
-        """What the release of this workload keeps where only the controller writes."""
+        """The ControllerRevision that the release of this workload keeps."""
         last = self.seen.kept[-1] if self.seen.kept else None
         return last if last is not None and last.facts.workload_uid == self.meta.uid else None
 

@@ -185,7 +185,7 @@ function conditions.only_method(holder, method) end
 ---For scripts with the line `--@use named_annotations`.
 named_annotations = {}
 
----What annotations say about a backend by its name (`<prefix><field>.<name>`) is also said about another name, except for the
+---Copies the annotations about a backend's name (`<prefix><field>.<name>`) to another name, except for the
 ---fields that are left out.
 ---@param annotations table<string, string>
 ---@param prefix string
@@ -282,7 +282,7 @@ function paths.common(own, wanted) end
 ---@return {type: string, value: string}?
 function paths.served(step, own, wanted) end
 
----What takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path
+---The text that takes the place of a rule's prefix for a part of its path, so that requests reach the Service under the same path
 ---as before: longer by what the part has more.
 ---@param replacement string
 ---@param own {type: string, value: string} the rule's path
@@ -572,8 +572,8 @@ function consul.has_sibling(step, kind) end
 ---For scripts with the line `--@use contour`.
 contour = {}
 
----The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of them: Contour takes an exact path that
----is not the last condition for a prefix.
+---The conditions with another path in place of their own; a path that is the same stays where it is. The path is the last of
+---them: Contour takes an exact path that is not the last condition for a prefix.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]
@@ -765,8 +765,8 @@ istio = {}
 ---@return string?
 function istio.suffix_of(host, service, namespace) end
 
----An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…) and :pseudo headers
----keep their case. There is one condition for a header and for a parameter, so a second one is an error.
+---An alternative of the step in Istio's fields, with its path as it is. Header names are written in lower case; claims (@…)
+---and :pseudo headers keep their case. There is one condition for a header and for a parameter: a second one is an error.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative) end

@@ -84,6 +84,7 @@
 ---@field matches? moonshift.Match[]
 ---@field requestHeaderModifier? moonshift.HeaderModifier
 ---@field patchPodMetadata moonshift.PodMetadata
+---@field stablePodLabels? table<string, string>
 ---@field object moonshift.Object
 ---@field params table<string, any>
 

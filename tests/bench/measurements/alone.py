@@ -6,7 +6,8 @@ from tests.bench.objects import Style
 from tests.bench.registry import Row
 from tests.bench.runs import automatic
 
-LIMITS = {Style.CANARY: 45.0, Style.PARTITION: 60.0}
+LIMITS = {Style.CANARY: 47.0, Style.PARTITION: 62.0}
+"""Two of them keep the stable template where only the controller writes, and delete it (docs/decisions)."""
 CPU_LIMIT = 0.5
 
 

@@ -1,4 +1,4 @@
-"""Who may write a status, on a real API server: with the webhook, with the policies alone, and as the manifests' roles.
+"""Rights to write a status, on a real API server: with the webhook, with the policies alone, as the manifests' roles.
 
 Why a plane of its own: on it no webhook answers, as if every controller were away. Invariant: each test has objects of
 its own.

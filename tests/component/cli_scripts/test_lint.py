@@ -117,6 +117,14 @@ async def test_unknown_words_are_notes(engine: Engine, tmp_path: Path) -> None:
     assert [(item.line, item.severity) for item in found] == [(1, "note"), (2, "note")]
 
 
+async def test_an_unknown_dialect_is_a_note(engine: Engine, tmp_path: Path) -> None:
+    script = SPLIT.replace("--@can", "--@regex perl\n--@can")
+    (found,) = await findings(engine, tmp_path, script)
+    assert found == Finding(1, "note", "--@regex perl is unknown; known: pcre, re2, rust")
+    known = await findings(engine, tmp_path / "known", script.replace("perl", "re2 1024"))
+    assert known == []
+
+
 async def test_without_a_header_lint_reports_the_working_steps(
     engine: Engine, tmp_path: Path
 ) -> None:

@@ -137,7 +137,9 @@ class Passes:
     def monotonic(self) -> float:
         return 0.0
 
-    async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
+    async def ensure(
+        self, plan: RoutePlan, at: datetime | None = None, settles_in: float = 0.0
+    ) -> Outcome:
         return self.answer
 
     async def rehearse(self, plan: RoutePlan) -> Outcome:

@@ -54,10 +54,16 @@ def test_a_part_that_cannot_be_read_is_named_and_the_rest_is_there(
     assert (ours.release, ours.step) == ("r1", 2)
 
 
-@pytest.mark.parametrize("status", [7, [], "text", None])
+@pytest.mark.parametrize("status", [7, [], "text"])
 def test_a_status_that_is_no_object_is_an_empty_one(status: object) -> None:
     found = read_rollout(msgspec.json.encode({**ROLLOUT, "status": status}))
     assert found.unreadable == ("status",)
+    assert found.status == RolloutStatus()
+
+
+def test_a_status_that_is_null_is_an_absent_one() -> None:
+    found = read_rollout(msgspec.json.encode({**ROLLOUT, "status": None}))
+    assert found.unreadable == ()
     assert found.status == RolloutStatus()
 
 

@@ -1,4 +1,4 @@
-"""What a release writes into a gateway object is judged by its published schema; what its owner wrote is not."""
+"""The published schema of a gateway object judges the writes of a release, and not the writes of its owner."""
 
 from typing import Any
 

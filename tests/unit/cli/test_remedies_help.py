@@ -37,6 +37,8 @@ from tests.unit.builders import (
     wait,
 )
 from tests.unit.domain.rollout.scenes import approve
+from tests.unit.domain.rollout.test_from_zero import at_half
+from tests.unit.domain.rollout.test_stable_gone import gone_on
 from tests.unit.worlds import World
 
 LOOKS = ("get", "describe", "logs", "auth", "api-resources", "moonshift describe")
@@ -238,16 +240,9 @@ def given_up_and_applied_again() -> World:
     return world
 
 
-def without_its_stable_replica_set() -> World:
-    world = make_world()
-    release(world)
-    world.rest()
-    approve(world)
-    stable = moonshift_status(status_of(world)).stable_revision
-    (kept,) = [rs for rs in world.cluster.replica_sets if rs.revision == stable]
-    world.cluster.replica_sets.remove(kept.metadata.key)
-    world.rest()
-    return world
+def gone_on_by_itself() -> World:
+    """The Deployment went to the new version while nobody answered, and no stable pod is left."""
+    return gone_on(at_half("partition"))
 
 
 def beside_lost_stable_pods() -> World:
@@ -308,9 +303,9 @@ SITUATIONS: dict[str, Situation] = {
     "a version that was given up": Situation(
         reasons.REVISION_FAILED, given_up_and_applied_again, {"moonshift retry": retry}
     ),
-    "the stable ReplicaSet is gone": Situation(
+    "no stable pod is left": Situation(
         reasons.STABLE_REVISION_GONE,
-        without_its_stable_replica_set,
+        gone_on_by_itself,
         {"moonshift undo": undo, "moonshift promote": promote},
     ),
     "no stable pod is ready": Situation(

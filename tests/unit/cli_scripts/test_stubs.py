@@ -30,7 +30,7 @@ PLAN = RoutePlan(
     (HttpRouteMatch(PathMatch("Exact", "/"), (VALUE,), (VALUE,), "GET"),),
     HeaderModifier((PAIR,), (PAIR,), ("x",)),
     PatchMetadata({"a": "b"}, {"a": "b"}),
-    announces=True,
+    announces=True, stable_labels={"a": "b"},
 )  # fmt: skip
 
 

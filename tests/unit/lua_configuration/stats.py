@@ -6,8 +6,8 @@ import sys
 from controller.scripts.modules import FOLDER as LIBRARY
 from tests.unit.lua_configuration.cases import FOLDER
 
-MOST_IN_ALL = 5400
-MOST_IN_ONE = 200
+MOST_IN_ALL = 5700
+MOST_IN_ONE = 290
 MEDIAN = 60
 
 

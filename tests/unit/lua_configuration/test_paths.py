@@ -1,8 +1,8 @@
-"""The library's paths: what two have in common is said only where it is true of every request.
+"""The library's paths: the common part of two is given only where it is true of every request.
 
 Every pair of the paths below is compared by the module, and judged here by matching requests: a path that both are said
-to have in common fits exactly the requests that fit both; of two that are said to be apart, none fits both. What the
-module cannot tell, it does not say.
+to have in common fits exactly the requests that fit both; of two that are said to be apart, none fits both. Where
+the module cannot decide, it gives no answer.
 """
 
 import itertools

@@ -50,7 +50,7 @@ class Watch:
         self.left_at = world.cluster.now
         """The time at which the last object before it was restored."""
         self.said: dict[int, tuple[Said, ...]] = {}
-        """What the gateway objects of each depth say."""
+        """The content of the gateway objects of each depth."""
         self.said_at: dict[int, datetime] = {}
         """The time at which those of a depth last said something new."""
         self.empty_since: dict[str, datetime] = {}

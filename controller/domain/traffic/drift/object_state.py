@@ -243,7 +243,7 @@ def _present(
 
 
 def _named(found: ObjectState, companions: tuple[CompanionObject, ...]) -> str:
-    """What other objects may name in this one, and what it may name itself: its companion objects."""
+    """The content of this object that other objects may name, and its companion objects, which it may name itself."""
     record = found.record
     said = [record.said] if record is not None and record.said else []
     if said and found.touched:

@@ -26,7 +26,7 @@ def at(traffic: str = "20%", **labels: str) -> Any:
 
 
 def named(server: ObjectServer, reference: Reference) -> str:
-    """What others may name in an object, as a pass sees it."""
+    """The content of an object that others may name, as a pass sees it."""
     raw = json.dumps(server.objects[reference.kind, reference.name]).encode()
     seen = see_route(reference, raw)
     assert isinstance(seen, RoutePresent)

@@ -37,7 +37,7 @@ DEADLINE = 20
 ISTIO = "networking.istio.io/v1"
 
 
-def patient(style: str, gateway: str, **workload: int) -> World:
+def patient(style: str, gateway: str, *, min_ready_seconds: int = 0) -> World:
     """Every step may work for 20 s, and each grace period lasts 50 s."""
     refs = [NetworkRef(ISTIO, "VirtualService", "web")]
     if gateway == "deep":
@@ -64,7 +64,7 @@ def patient(style: str, gateway: str, **workload: int) -> World:
             on_deadline_exceeded="Rollback",
         )
         rollout = with_spec(rollout, strategy=Strategy(blue_green=blue_green))
-    world = make_world(rollout, make_deployment(replicas=4, **workload))
+    world = make_world(rollout, make_deployment(replicas=4, min_ready_seconds=min_ready_seconds))
     for ref in refs:
         world.put_route(
             NAMESPACE,

@@ -1,4 +1,4 @@
-"""What a release keeps is kept where only the controller writes: a forged status gets nothing into the workload."""
+"""A release keeps its template where only the controller writes: a forged status gets nothing into the workload."""
 
 import msgspec
 import pytest
@@ -88,7 +88,7 @@ def _never(world: World) -> None:
 
 @BOTH
 def test_a_replica_set_whose_template_was_changed_is_no_way_back(style: str) -> None:
-    """Who may write ReplicaSets need not be allowed to write the Deployment."""
+    """A person who may write ReplicaSets need not be allowed to write the Deployment."""
     world = impatient(style)
     world.people.fail_pods(frozenset({world.cluster.revision_of(template("v2"))}))
     release(world)
