@@ -15,6 +15,7 @@ import msgspec
 from controller.api.depth import is_too_deep
 
 T = TypeVar("T")
+_NO_TEXT = "the value is no text in UTF-8"
 _TOO_DEEP = "the value is nested too deeply"
 
 
@@ -56,8 +57,11 @@ def _despite_nulls(
 ) -> T:
     """The decoded value. The text is read again without its nulls only if one of them is in the way, which is rare."""
     try:
-        return decode(text)
-    except msgspec.ValidationError as problem:
-        if "got `null`" not in str(problem):
-            raise
+        try:
+            return decode(text)
+        except msgspec.ValidationError as problem:
+            if "got `null`" not in str(problem):
+                raise
         return decode(msgspec.json.encode(without_nulls(msgspec.json.decode(text))))
+    except UnicodeError:
+        raise msgspec.DecodeError(_NO_TEXT) from None

@@ -2,11 +2,14 @@
 
 Why: servers repeat a header or a query in their error pages, and parts of an answer are shown in a status, which more
 people may read than the Secret. Invariant: pure; an answer that repeats a confidential text, or a long part of one in a
-refusal, is never shown.
+refusal, is never shown. Both are a tenant's, and everything else waits for the check: its time grows with the sum of
+their sizes, and never with the product.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+LONGEST_TEXTS = 64 * 1024
+"""Characters of all confidential texts of one request; no server takes such headers."""
 SHORTEST_PART = 8
 """Characters of a confidential text whose repetition in a refusal is no accident."""
 _CONFIDENTIAL_KEYS = ("token", "password", "clientSecret")
@@ -23,7 +26,15 @@ def confidential_of(
 
 def repeated_in_refusal(body: bytes, confidential: Iterable[str]) -> bool:
     """The body has one of the texts, or a part of one that is too long for an accident."""
-    return any(part in body for text in confidential for part in _parts(text))
+    by_width: dict[int, set[bytes]] = {}
+    for text in confidential:
+        for part in _parts(text.encode()):
+            by_width.setdefault(len(part), set()).add(part)
+    return any(
+        body[at : at + width] in parts
+        for width, parts in by_width.items()
+        for at in range(len(body) - width + 1)
+    )
 
 
 def repeated_in_answer(body: bytes, confidential: Iterable[str]) -> bool:
@@ -32,6 +43,6 @@ def repeated_in_answer(body: bytes, confidential: Iterable[str]) -> bool:
     return any(text in body for text in whole)
 
 
-def _parts(text: str) -> Iterable[bytes]:
+def _parts(text: bytes) -> Iterator[bytes]:
     width = min(len(text), SHORTEST_PART)
-    return {text[at : at + width].encode() for at in range(len(text) - width + 1)}
+    return (text[at : at + width] for at in range(len(text) - width + 1))

@@ -20,13 +20,18 @@ from yarl import URL
 from controller.errors import BadConfiguration
 from controller.measure.headers import refused_header
 
-METADATA = frozenset(
-    {
-        *("169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192"),
-        *("fd00:ec2::254", "fd20:ce::254", "fd00:42::42", "fd00:c1::a9fe:a9fe"),
-    }
+METADATA = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192"),
+            *("fd00:ec2::/32", "fd20:ce::/32", "fd00:42::/32", "fd00:c1::/32"),
+        ),
+    )
 )
-"""Metadata services of clouds. Those among the addresses that clusters use cannot be known by their class."""
+"""Services of clouds for their own machines: metadata, credentials, names. Those among the addresses that clusters use
+cannot be known by their class; of IPv6 the cloud's whole network is known.
+"""
 _OF_CLUSTERS = tuple(
     map(
         ipaddress.ip_network,
@@ -42,6 +47,8 @@ _TUNNELS = tuple(
     )
 )
 """6to4, Teredo, NAT64 of a network's own, and old forms of IPv4 in IPv6: they lead to an address that is not seen."""
+_SPECIAL = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
+"""Not global, although Python's table (or a part of it that is older than they are) has them so."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -74,7 +81,12 @@ class Entry(msgspec.Struct, frozen=True):
 def api_server_addresses(server: str, environ: Mapping[str, str] = os.environ) -> frozenset[str]:
     """The addresses of the API server: its host, and its Service inside the cluster."""
     found = (URL(server).host, environ.get("KUBERNETES_SERVICE_HOST"))
-    return frozenset(host for host in found if host)
+    return frozenset(_canonical(host) for host in found if host)
+
+
+def _canonical(host: str) -> str:
+    """A host in its one spelling: an IPv6 address has many."""
+    return str(ipaddress.ip_address(host)) if _is_address(host) else host.rstrip(".").lower()
 
 
 class AllowList:
@@ -175,7 +187,7 @@ class CheckedResolver(AbstractResolver):
         """Raise `Refused` if this IP address may not be asked."""
         if self._allowed.trusts(name, address):
             return
-        if name in self._api_server:
+        if _canonical(name) in self._api_server:
             raise Refused(f"{name} is the API server, which no gate may ask")
         why = forbidden_place(address, self._api_server)
         if why:
@@ -189,12 +201,15 @@ class CheckedResolver(AbstractResolver):
 def forbidden_place(address: str, api_server: frozenset[str]) -> str:
     """The class of an IP address that no name may resolve to; empty for an allowed address."""
     found: ipaddress.IPv4Address | ipaddress.IPv6Address
-    found = ipaddress.ip_address(address.partition("%")[0])
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return "an address in a short or an old form"
     if isinstance(found, ipaddress.IPv6Address):
         found = found.ipv4_mapped or found
     translated = _behind_nat64(found)
     found = translated or found
-    if str(found) in METADATA:
+    if any(found in network for network in METADATA):
         return "a metadata service"
     if str(found) in api_server:
         return "the API server"
@@ -216,7 +231,8 @@ def _class_of(found: ipaddress.IPv4Address | ipaddress.IPv6Address, *, translate
         return "a multicast or reserved address"
     if any(found in network for network in _OF_CLUSTERS):
         return "a private address behind a translator" if translated else ""
-    return "" if found.is_global else "an address for a special purpose"
+    special = not found.is_global or any(found in network for network in _SPECIAL)
+    return "an address for a special purpose" if special else ""
 
 
 def _behind_nat64(

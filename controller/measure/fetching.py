@@ -24,6 +24,7 @@ from controller.api.decoding import decoded
 from controller.domain.gates.secret_places import secrets_of, with_values
 from controller.domain.gates.sending import GateSecret
 from controller.measure.confidential import (
+    LONGEST_TEXTS,
     confidential_of,
     repeated_in_answer,
     repeated_in_refusal,
@@ -33,6 +34,8 @@ from controller.measure.names import ASKER, Names
 from controller.measure.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024
+MAX_BYTES_OF_REFUSAL = 16 * 1024
+"""A longer refusal counts without its words, which would not be shown as a whole anyway."""
 MAX_AT_ONCE = 16
 """Requests under way, beside the one that every namespace may always have."""
 MAX_OF_NAMESPACE = 4
@@ -145,14 +148,18 @@ class Fetching:
         headers = {header.name: header.value for header in request.headers}
         for name in filter(self._allowed.refuses_header, headers):
             raise Failed(
-                f"a gate may not send the header {name}, which says where a request goes or how it is read"
+                f"a gate may not send the header {name!r}, which says where a request goes or how it is read"
             )
         authorization = await self._authorization(request, auth) if auth is not None else {}
         confidential = confidential_of(
             secret, filled_in.values(), authorization.get("Authorization", "")
         )
+        if sum(map(len, confidential)) > LONGEST_TEXTS:
+            raise Failed(
+                f"values of Secrets with more than {LONGEST_TEXTS} characters are not sent: name a shorter one"
+            )
         try:
-            body = await self._sent_twice(url, request.form, headers | authorization, secret)
+            body = await self._sent_twice(url, request.form, _with(headers, authorization), secret)
         except Status as refused:
             if refused.status == UNAUTHORIZED:
                 # The token may have been taken back before its end.
@@ -269,6 +276,14 @@ class Fetching:
         return token
 
 
+def _with(headers: Mapping[str, str], authorization: Mapping[str, str]) -> dict[str, str]:
+    """The headers; the one of a Secret takes the place of one of the same name, in any spelling."""
+    ours = {name.lower() for name in authorization}
+    return {name: text for name, text in headers.items() if name.lower() not in ours} | {
+        **authorization
+    }
+
+
 def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:
     """The value of each place in the request's texts. Raises `Failed` if a Secret has no such value."""
     found = {}
@@ -336,17 +351,22 @@ async def _body(answer: aiohttp.ClientResponse, url: URL) -> bytes:
         raise Failed(
             f"{url.origin()} answered with a redirect ({answer.status}), which is not followed"
         )
+    most = MAX_BYTES if answer.status < 400 else MAX_BYTES_OF_REFUSAL
     body = bytearray()
     async for part in answer.content.iter_chunked(65536):
         body += part
-        if len(body) > MAX_BYTES:
+        if len(body) > most:
             answer.close()
+            if answer.status >= 400:
+                raise _refusal(answer, b"", url)
             raise Failed(f"{url.origin()} answered more than {MAX_BYTES // 1024} KiB")
     if answer.status >= 400:
-        raise Status(
-            answer.status, bytes(body), f"{url.origin()} answered with status {answer.status}"
-        )
+        raise _refusal(answer, bytes(body), url)
     return bytes(body)
+
+
+def _refusal(answer: aiohttp.ClientResponse, body: bytes, url: URL) -> "Status":
+    return Status(answer.status, body, f"{url.origin()} answered with status {answer.status}")
 
 
 class Status(Failed):

@@ -14,7 +14,8 @@ from weakref import WeakValueDictionary
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-THREADS = 32
+THREADS = 512
+"""Hundreds of namespaces that hang leave room for others; a thread is made when it is needed."""
 MAX_OF_ASKER = 2
 """Look-ups of one namespace at a time."""
 ASKER: ContextVar[str] = ContextVar("asker", default="")

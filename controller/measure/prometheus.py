@@ -134,7 +134,7 @@ def numbers(body: bytes) -> tuple[tuple[datetime, float], ...]:
         _no_histogram(any(one.histograms for one in series))
         values = series[0].values if series else ()
         return tuple((datetime.fromtimestamp(at, UTC), _value(text)) for at, text in values)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, OverflowError, OSError) as error:
         raise Failed("the address answered, but not as a Prometheus does") from error
 
 

@@ -4,6 +4,7 @@ Invariant: a path is plain names and list positions, `results.0.value`; nothing 
 without a value is no data; a value that is no number is an error that does not repeat the value.
 """
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +12,8 @@ import msgspec
 from controller.api.analysis import WebQuery
 from controller.api.decoding import decoded
 from controller.measure.fetching import Failed, Fetching, Request
+
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 class Page(NamedTuple):
@@ -46,16 +49,22 @@ def _why_nothing(tree: object, path: str) -> str:
         whole = ".".join(names[:place]) or "the page"
         if isinstance(tree, dict) and name in tree:
             tree = tree[name]
-        elif isinstance(tree, list) and name.isdecimal() and int(name) < len(tree):
-            tree = tree[int(name)]
+        elif isinstance(tree, list) and (position := _position(name, tree)) is not None:
+            tree = tree[position]
         elif isinstance(tree, list):
             return f"the page has no {path}: {whole} is a list of {len(tree)}, and positions are written list.0,"
         elif isinstance(tree, dict):
-            position = ", and positions in lists are written list.0" if "[" in name else ""
-            return f"the page has no {path}: there is no {name} in {whole}{position},"
+            hint = ", and positions in lists are written list.0" if "[" in name else ""
+            return f"the page has no {path}: there is no {name} in {whole}{hint},"
         else:
             return f"the page has no {path}: {whole} has nothing in it,"
     return f"{path} of the page is null" if tree is None else ""
+
+
+def _position(name: str, values: list[object]) -> int | None:
+    """The place in the list that a part of a path names; None if there is none."""
+    is_number = _NUMBER.fullmatch(name) is not None
+    return int(name) if is_number and int(name) < len(values) else None
 
 
 def at(tree: object, path: str) -> float | None:
@@ -63,8 +72,8 @@ def at(tree: object, path: str) -> float | None:
     for name in path.split("."):
         if isinstance(tree, dict):
             tree = tree.get(name)
-        elif isinstance(tree, list) and name.isdecimal() and int(name) < len(tree):
-            tree = tree[int(name)]
+        elif isinstance(tree, list) and (position := _position(name, tree)) is not None:
+            tree = tree[position]
         else:
             return None
     if tree is None:

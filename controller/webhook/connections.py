@@ -10,6 +10,7 @@ server does.
 import asyncio
 import contextlib
 import logging
+import select
 import socket
 import ssl
 from collections import Counter
@@ -25,6 +26,13 @@ log = logging.getLogger(__name__)
 
 MAX_PENDING_CONNECTIONS = 1024
 """Connections the kernel keeps for us until we accept them."""
+
+
+def _readable(descriptor: int) -> bool:
+    # Not select(): it knows no descriptor above 1023.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class ConnectionLimits(msgspec.Struct, frozen=True):
@@ -71,6 +79,8 @@ class Connection(asyncio.Protocol):
         """The first bytes of a request start the clock for its headers."""
         if self.idle_since is not None and self._head is None:
             loop = asyncio.get_running_loop()
+            # Once for each head: the server reads it in a later turn of the loop.
+            self.idle_since = loop.time()
             self._head = loop.call_later(self._door.limits.head_seconds, self.abort)
         self._inner.data_received(data)
 
@@ -86,8 +96,16 @@ class Connection(asyncio.Protocol):
         self.idle_since = asyncio.get_running_loop().time()
 
     def idle_by(self, instant: float) -> bool:
-        """Whether it has been idle since then, or longer."""
-        return self.idle_since is not None and self.idle_since <= instant
+        """Whether it has been idle since then, or longer. A request that has come while nobody looked is none of its
+        client's idleness.
+        """
+        return self.idle_since is not None and self.idle_since <= instant and not self._has_news()
+
+    def _has_news(self) -> bool:
+        """Whether there are bytes of the client, or its end, that nobody has read yet."""
+        if self._transport is None or self._transport.is_closing():
+            return False
+        return bool(_readable(self._transport.get_extra_info("socket").fileno()))
 
     def abort(self) -> None:
         """Close the connection without an answer."""

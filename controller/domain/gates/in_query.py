@@ -15,6 +15,7 @@ _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _DURATION = r"(?:[0-9]+(?:ms|[smhdwy]))+"
 _BARE = re.compile(rf"{_NUMBER}|{_DURATION}|[A-Za-z_][A-Za-z0-9_:]*")
 _SIGNED = re.compile(rf"[+-]{_NUMBER}")
+_CALL = re.compile(r"(?:\s|#[^\n]*+(?:\n|$))*+(?:\(|(?:by|without)\b)", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _OPERATORS = frozenset(
     [
@@ -23,6 +24,11 @@ _OPERATORS = frozenset(
         "unless",
         "atan2",
         "offset",
+        "smoothed",
+        "anchored",
+        "fill",
+        "fill_left",
+        "fill_right",
         "by",
         "without",
         "on",
@@ -72,7 +78,7 @@ def in_query(pieces: Sequence[Piece]) -> str | Unplaced:
             text = _regex(piece.word.text) if read.regex else piece.word.text
             text = text.replace("\\", "\\\\") if read.quote != "`" else text
         else:
-            found = _of_others(piece, read, _begins(pieces[number + 1 :]))
+            found = _of_others(piece, read, _is_called(pieces[number + 1 :]))
             if isinstance(found, Unplaced):
                 return found
             text = found
@@ -81,23 +87,20 @@ def in_query(pieces: Sequence[Piece]) -> str | Unplaced:
     return done
 
 
-def _begins(pieces: Sequence[Piece]) -> str:
-    """The first character that follows, without spaces; empty at the end."""
-    for piece in pieces:
-        text = (piece if isinstance(piece, str) else piece.word.text).lstrip()
-        if text:
-            return text[0]
-    return ""
+def _is_called(pieces: Sequence[Piece]) -> bool:
+    """Whether a function or an aggregation stands before these: `(` follows, or `by (…) (`, also behind a comment."""
+    text = "".join(piece if isinstance(piece, str) else piece.word.text for piece in pieces)
+    return _CALL.match(text) is not None
 
 
-def _of_others(placed: Placed, read: "_Reader", follows: str) -> str | Unplaced:
+def _of_others(placed: Placed, read: "_Reader", called: bool) -> str | Unplaced:
     text = placed.word.text
     if why := unfit(text):
         return Unplaced(placed.name, f"it {why}")
     if read.comment:
         return text
     if not read.quote:
-        why = _refused_bare(text, read.before, follows)
+        why = _refused_bare(text, read.before, called)
         return Unplaced(placed.name, why) if why else text
     if why := _refused_quoted(text, read):
         return Unplaced(placed.name, why)
@@ -108,11 +111,11 @@ def _of_others(placed: Placed, read: "_Reader", follows: str) -> str | Unplaced:
     return text.replace("\\", "\\\\").replace(read.quote, f"\\{read.quote}")
 
 
-def _refused_bare(text: str, before: str, follows: str) -> str:
+def _refused_bare(text: str, before: str, called: bool) -> str:
     if text.lower() in _OPERATORS:
         return BARE
     if _BARE.fullmatch(text):
-        return FUNCTION if follows == "(" else ""
+        return FUNCTION if called else ""
     awaited = not before.rstrip() or before.rstrip()[-1] in _AWAITS_A_VALUE
     return "" if awaited and _SIGNED.fullmatch(text) else BARE
 

@@ -12,9 +12,10 @@ from controller.domain.gates.origins import Origin, Piece, Unplaced, unfit
 
 HOST = "it would say which address is asked"
 FOLDER = "it stands for another folder of the path"
-HEADER = 'in a header only printable ASCII characters without , ; | " and \\ may stand'
+HEADER = 'in a header only printable ASCII characters without , ; | { } " and \\ may stand'
 _BEHIND_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\\]+[/?#]")
-_HEADER = re.compile(r"[ !#-+\--:<-\[\]-{}~]*")
+# Without braces: two words beside each other would make the place of a Secret.
+_HEADER = re.compile(r"[ !#-+\--:<-\[\]-z~]*")
 
 
 def in_address(pieces: Sequence[Piece]) -> str | Unplaced:

@@ -7,10 +7,13 @@ from controller.errors import BadConfiguration
 from controller.measure.egress import (
     AllowList,
     Anywhere,
+    CheckedResolver,
+    Refused,
     api_server_addresses,
     forbidden_place,
     parse_allowed,
 )
+from controller.measure.names import Names
 
 ALLOWED = AllowList(
     parse_allowed(
@@ -103,6 +106,15 @@ def test_an_entry_that_is_no_address_stops_the_start(text: str) -> None:
         ("0.1.2.3", "an address for a special purpose"),
         ("255.255.255.255", "a multicast or reserved address"),
         ("168.63.129.16", "a metadata service"),
+        ("fd00:ec2::23", "a metadata service"),
+        ("fd00:0ec2:0::fd", "a metadata service"),
+        ("::ffff:168.63.129.16", "a metadata service"),
+        ("192.0.0.8", "an address for a special purpose"),
+        ("192.88.99.1", "an address for a special purpose"),
+        ("3fff::1", "an address for a special purpose"),
+        ("127.1", "an address in a short or an old form"),
+        ("0x7f000001", "an address in a short or an old form"),
+        ("017700000001", "an address in a short or an old form"),
         ("fd20:ce::254", "a metadata service"),
         ("100.64.0.7", ""),
         ("fd12::7", ""),
@@ -126,11 +138,40 @@ def test_the_api_server_is_known_by_its_service_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("server", "asked"),
+    [
+        ("https://[fd00:0:0::1]:443", "fd00::1"),
+        ("https://10.96.0.1:443", "::ffff:10.96.0.1"),
+    ],
+)
+def test_the_api_server_is_known_in_every_spelling(server: str, asked: str) -> None:
+    assert forbidden_place(asked, api_server_addresses(server, {})) == "the API server"
+
+
+async def test_a_name_of_the_api_server_is_known_in_every_spelling() -> None:
+    server = api_server_addresses("https://API.example.:6443", {})
+    resolver = CheckedResolver(Names(), AllowList(), server)
+    with pytest.raises(Refused, match="is the API server"):
+        resolver.check("api.example.", "10.0.0.1")
+    await resolver.close()
+
+
+@pytest.mark.parametrize(
     "name",
     [
         *("Host", "content-length", "Transfer-Encoding", "Connection", "Proxy-Authorization", "TE"),
         *("X-Forwarded-Host", "Expect", "Upgrade", "Trailer", "Content-Type", " host"),
-        ":authority",
+        *(":authority", "Transfer_Encoding", "X_Forwarded_Host", "Content-Length "),
+        *(
+            "Transfer-Encoding:chunked;",
+            "X: y\r\nHost",
+            "X Y",
+            "",
+            "X:",
+            "H\u00f6st",
+            "\u212aeep-Alive",
+        ),
+        *("Metadata-Flavor", "Metadata", "X-aws-ec2-metadata-token"),
     ],
 )
 def test_no_gate_says_where_a_message_goes_or_ends(name: str) -> None:

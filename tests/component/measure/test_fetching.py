@@ -1,11 +1,14 @@
 """Requests of gates: bounded, unredirected, and silent about the text of the answers."""
 
 import asyncio
+import json
+import re
 import ssl
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
 from controller.measure import prometheus
@@ -330,6 +333,21 @@ async def test_a_server_that_repeats_a_secret_is_not_quoted(kind: str, answer: A
     assert failed.value.__cause__ is None or MARKER not in repr(failed.value.__cause__)
 
 
+async def test_a_refusal_with_more_words_than_are_read_is_a_refusal_without_words() -> None:
+    words = json.dumps({"status": "error", "errorType": "bad_data", "error": "x" * MAX_BYTES})
+    with pytest.raises(Failed, match=r"status 400$"):
+        await asked(json_page(words, 400), query=marked("token"), creds=MEANT["token"])
+
+
+async def test_a_secret_that_no_server_takes_is_not_sent() -> None:
+    async with served(vector("1")) as pages:
+        secrets = Secrets(creds={"token": "x" * (1 << 20)})
+        async with fetching(pages.address, secrets=secrets) as client:
+            with pytest.raises(Failed, match="more than 65536 characters are not sent"):
+                await prometheus.ask(client, "shop", marked("token"), "up", pages.address)
+        assert pages.asked == []
+
+
 async def test_the_words_of_a_prometheus_about_the_query_are_shown_beside_a_secret() -> None:
     words = json_page('{"status":"error","errorType":"bad_data","error":"parse error"}', 400)
     with pytest.raises(Failed, match="parse error"):
@@ -458,10 +476,23 @@ async def test_a_wait_for_a_turn_counts_against_the_time_of_the_one_who_waits() 
         await asyncio.gather(*slow)
 
 
-async def test_a_header_that_changes_the_message_is_not_sent() -> None:
+async def test_a_secret_alone_says_who_asks() -> None:
+    query = PrometheusQuery(
+        auth=SecretRef("creds"), headers=(Header("authorization", "Basic bWU6bWU="),)
+    )
+    async with served(vector("1")) as pages:
+        secrets = Secrets(creds={"token": "abc"})
+        async with fetching(pages.address, secrets=secrets) as client:
+            await prometheus.ask(client, "shop", query, "up", pages.address)
+        headers = CIMultiDictProxy(CIMultiDict(pages.asked[0][3]))
+    assert headers.getall("Authorization") == ["Bearer abc"]
+
+
+@pytest.mark.parametrize("name", ["Host", "Transfer-Encoding:chunked;", "X\r\nHost", ""])
+async def test_a_header_that_changes_the_message_is_not_sent(name: str) -> None:
     async with served(vector("1")) as pages, fetching(pages.address) as client:
-        request = Request("shop", pages.address, headers=(Header("Host", "metadata"),))
-        with pytest.raises(Failed, match="may not send the header Host"):
+        request = Request("shop", pages.address, headers=(Header(name, "metadata"),))
+        with pytest.raises(Failed, match=f"may not send the header {re.escape(repr(name))}"):
             await client.fetch(request)
         assert pages.asked == []
 
@@ -547,6 +578,8 @@ async def test_a_page_is_read_at_a_path(path: str, value: float | None) -> None:
         ),
         ("list.v", "list is a list of 1, and positions are written list.0,"),
         ("list.1.v", "list is a list of 1, and positions are written list.0,"),
+        (f"list.{'0' * 5000}.v", "list is a list of 1, and positions are written list.0,"),
+        ("list.\u0660.v", "list is a list of 1, and positions are written list.0,"),
         ("data.rate.more", "data.rate has nothing in it,"),
         ("data.none", "data.none of the page is null"),
     ],
@@ -581,6 +614,22 @@ async def test_a_native_histogram_is_said_to_be_one(ranged: bool) -> None:
     )
     with pytest.raises(Failed, match="the query answers a native histogram: ask for one number"):
         (prometheus.numbers if ranged else prometheus.number)(body.encode())
+
+
+@pytest.mark.parametrize("at", ["1e300", "1e20", "-1e18", "-1e300", "9" * 30])
+def test_a_time_that_is_in_no_calendar_is_no_answer_of_a_prometheus(at: str) -> None:
+    body = f'{{"data":{{"resultType":"matrix","result":[{{"values":[[{at},"1"]]}}]}}}}'
+    with pytest.raises(Failed, match="not as a Prometheus does"):
+        prometheus.numbers(body.encode())
+
+
+async def test_a_page_that_is_no_text_is_no_json() -> None:
+    async def page(_request: web.Request) -> web.StreamResponse:
+        return web.Response(body=b'{"a": "\xff"}')
+
+    async with served(page) as pages, fetching(pages.address) as client:
+        with pytest.raises(Failed, match="the page is no JSON"):
+            await pages_of.ask(client, "shop", WebQuery(url=pages.address, value_path="a"))
 
 
 def test_a_series_without_a_value_is_no_answer_of_a_prometheus() -> None:

@@ -58,6 +58,23 @@ async def test_look_ups_that_hang_delay_no_other_namespace_and_no_other_thread(
     await found.close()
 
 
+async def test_look_ups_of_many_namespaces_that_hang_delay_no_other_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system, found = Hanging(), Names()
+    monkeypatch.setattr(names, "look_up", system)
+    slow = [
+        asyncio.create_task(resolving(found, f"slow-{number // MAX_OF_ASKER}", "slow"))
+        for number in range(100 * MAX_OF_ASKER)
+    ]
+    await system.full.wait()
+    async with asyncio.timeout(10):
+        assert await resolving(found, "shop", "quick") == []
+    system.silent.set()
+    await asyncio.gather(*slow)
+    await found.close()
+
+
 async def test_the_systems_names_are_found() -> None:
     found = Names()
     addresses = {one["host"] for one in await found.resolve("localhost", 80, socket.AF_UNSPEC)}

@@ -25,7 +25,9 @@ from tests.component.webhook.no_metrics import NoMetrics
 
 HONEST = 200
 SLOW = "/slow"
-UNTIMED = ConnectionLimits(waiting_seconds=60.0, handshake_seconds=60.0, head_seconds=60.0)
+UNTIMED = ConnectionLimits(
+    waiting_seconds=60.0, handshake_seconds=60.0, head_seconds=60.0, idle_seconds=60.0
+)
 """The numbers of the product; no client of a busy machine is too late."""
 
 
@@ -99,7 +101,7 @@ async def test_two_hundred_parallel_reviews_from_one_address_are_all_answered(
     assert slow.most == limits.per_address
 
 
-FEW = msgspec.structs.replace(UNTIMED, most=4, per_address=3, idle_seconds=60.0)
+FEW = msgspec.structs.replace(UNTIMED, most=4, per_address=3)
 
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -254,6 +256,21 @@ async def test_a_second_head_that_does_not_go_on_is_an_idle_connection_and_makes
             assert answer.status == 200
         with contextlib.suppress(ConnectionError):
             assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_request_that_came_while_nobody_looked_is_no_idleness_of_its_client() -> None:
+    """The server was busy for a while: the client has asked long ago, and nobody has read it."""
+    limits = ConnectionLimits(most=1, idle_seconds=0.0)
+    async with listening(Slow(), None, limits) as (port, app):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        acceptor = app[ACCEPTOR][0]
+        while not acceptor._by_transport:  # noqa: ASYNC110 - an acceptor notifies nobody
+            await asyncio.sleep(0)
+        assert any(one.idle_by(float("inf")) for one in acceptor._inside)
+        writer.write(READY)
+        assert not any(one.idle_by(float("inf")) for one in acceptor._inside)
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\nok")
         writer.close()
 
 

@@ -30,6 +30,20 @@ def test_a_text_without_a_value_of_the_type_cannot_be_decoded(text: str) -> None
         decoded(text, int)
 
 
+@pytest.mark.parametrize("read", [lambda text: decoded(text, object), reader_of(object)])
+@pytest.mark.parametrize("text", [b'"\xff"', b'{"a": "\xed\xa0\x80"}', '"\ud800"', b'"\\ud800"'])
+def test_a_value_that_is_no_unicode_text_cannot_be_decoded(
+    read: Callable[[str | bytes], object], text: str | bytes
+) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        read(text)
+
+
+def test_a_null_beside_a_value_that_is_no_unicode_text_cannot_be_decoded_either() -> None:
+    with pytest.raises(msgspec.DecodeError, match="no text in UTF-8"):
+        decoded(b'{"labels": null, "unknown": "\xff"}', ObjectMeta)
+
+
 READERS = [
     decoded,
     lambda text, kind: reader_of(kind)(text),

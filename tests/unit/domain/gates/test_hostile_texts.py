@@ -148,6 +148,10 @@ def test_numbers_times_and_names_need_no_quotation_marks(text: str) -> None:
         ("up ", "-1", "", in_query.BARE),
         ("up > ", "", "", in_query.BARE),
         ("", "absent", " (up)", in_query.FUNCTION),
+        ("", "absent", " # why\n\t(up)", in_query.FUNCTION),
+        ("", "group", " by (job) (up)", in_query.FUNCTION),
+        ("", "group", "\nWITHOUT(job) (up)", in_query.FUNCTION),
+        ("rate(up[5m] ", "smoothed", ")", in_query.BARE),
         ('label_replace(up{a="b"}, "c", "d", "e", "', "f.*", '")', in_query.ARGUMENT),
         ('up{a="\\', 'n"', '"}', in_query.AFTER_BACKSLASH),
         ('up{a=~"\\\\', ".*", '"}', in_query.AFTER_BACKSLASH),
@@ -251,10 +255,12 @@ def test_a_header_stays_one_value(text: str) -> None:
         assert made == f"tenant-{text}"
         assert text.isascii()
         assert text.isprintable()
-        assert not set(text) & set(',;|"\\')
+        assert not set(text) & set(',;|{}"\\')
 
 
-@pytest.mark.parametrize("text", ["a|b", "a,b", "a;b", "a\r\nHost: b", "é", "{{ secret a/b }}"])
+@pytest.mark.parametrize(
+    "text", ["a|b", "a,b", "a;b", "a\r\nHost: b", "é", "{{ secret a/b }}", "{", "}"]
+)
 def test_a_header_takes_no_second_value(text: str) -> None:
     assert in_header([others(text)]) == Unplaced("args.x", in_request.HEADER)
 

@@ -9,7 +9,6 @@ import pytest
 from msgspec import structs
 
 from controller.api.analysis import Analysis, Bounds, Metric, NoData, OnFailure, PrometheusQuery
-from controller.api.jsontree import JsonObject, changed
 from controller.api.meta import ObjectMeta
 from controller.api.names import TRACK_CONFIG
 from controller.api.rollout import Pause, Step
@@ -62,11 +61,6 @@ def world_of(style: str, on_failure: OnFailure) -> World:
     return world
 
 
-def without_kept_template(body: JsonObject) -> JsonObject:
-    """The object without the template that a status keeps for a rollback."""
-    return changed(body, ("status", "moonshift", "keptTemplate"), None)
-
-
 def leaks(world: World) -> set[str]:
     """The objects in which a marker stands, each with the marker."""
     markers = (OF_SECRET, OF_CONFIG, OF_ENVIRONMENT)
@@ -75,7 +69,7 @@ def leaks(world: World) -> set[str]:
         for (_, plural), key, body in world.cluster.server.storage.everything()
         if plural not in CONTENT
         for marker in markers
-        if marker in msgspec.json.encode(without_kept_template(body)).decode()
+        if marker in msgspec.json.encode(body).decode()
     }
 
 
