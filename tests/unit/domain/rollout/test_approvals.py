@@ -13,6 +13,7 @@ from controller.domain.rollout.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
     inner_of,
+    lose_kept,
     make_rollout,
     make_step,
     make_steps,
@@ -384,6 +385,7 @@ def test_a_release_whose_stable_pods_are_gone_for_good_can_still_be_approved() -
             world, "v1"
         ):
             world.cluster.replica_sets.remove(replica_set.metadata.key)
+    lose_kept(world)
     world.rest()
     stalled = condition(status_of(world), "Stalled")
     assert stalled is not None
