@@ -16,6 +16,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.rollout import (
+    CanaryStatus,
     Phase,
     RolloutStatus,
     StepState,
@@ -151,16 +152,20 @@ def _one_place(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
     ours, inner = moonshift_status(status), canary_status(status)
     if not _is_at_a_step(context, status):
         return status
-    edited = inner.rollout_hash not in ("", context.seen.plan_hash)
     visited = ours.visits[-1].step if ours.visits else 0
     known = [step for step in (visited, inner.current_step_index) if step >= 1]
     step = ours.step
     if known and step not in known:
         step = min(step, *known) if step >= 1 else min(known)
-    if not edited:
+    if not _is_edited(context, inner):
         step = min(step, len(context.steps))
     step = max(1, step)
     return status if step == ours.step else with_moonshift_status(status, step=step)
+
+
+def _is_edited(context: ReleaseContext, inner: CanaryStatus) -> bool:
+    """The plan is another one than the status is about."""
+    return inner.rollout_hash not in ("", context.seen.plan_hash)
 
 
 def _one_state(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
@@ -172,16 +177,14 @@ def _one_state(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
 
 
 def _reached_end(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """A release succeeds at the last step, in its last state."""
-    ours = moonshift_status(status)
-    at_the_last = ours.step >= len(context.steps) and StepState.COMPLETED in (
-        ours.state,
-        canary_status(status).current_step_state,
-    )
+    """A release succeeds at the last step, in its last state. A plan that was edited since then may be longer."""
+    ours, inner = moonshift_status(status), canary_status(status)
+    last = ours.step >= len(context.steps) or _is_edited(context, inner)
+    at_the_last = last and StepState.COMPLETED in (ours.state, inner.current_step_state)
     if ours.goal == Goal.SUCCESS and _released(status) and not at_the_last:
         return with_moonshift_status(status, goal="", goal_since=None)
     completed = ours.state == StepState.COMPLETED and _is_at_a_step(context, status)
-    if completed and ours.step < len(context.steps):
+    if completed and not last:
         return with_moonshift_status(status, state=StepState.BEFORE_STEP_UPGRADE)
     return status
 
