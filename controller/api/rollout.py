@@ -283,11 +283,16 @@ class BlueGreenStatus(CanaryStatus, frozen=True, rename="camel", omit_defaults=F
     canary_ready_replicas: int = msgspec.field(default=0, name="updatedReadyReplicas")
 
 
+APPROVALS_KEPT = 50
+"""Entries that the record of approvals keeps; the oldest go first."""
+
+
 class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One approval: the step and the user, as admission of the status patch saw them."""
 
     step: int = 0
     by: str = ""
+    """Empty if no admission saw it."""
     at: datetime | None = None
     to: int = 0
     """The step that was jumped to; 0 if the step was approved."""

@@ -219,14 +219,16 @@ class Fetching:
     def _checked(self, request: Request) -> URL:
         try:
             url = URL(request.url)
+            # A name in the form `xn--…` is decoded here, and may be none.
+            host = url.host
         except ValueError as error:
             raise Failed("an address that is no URL cannot be asked") from error
         refusal = self._allowed.refusal(request.namespace, url)
         if refusal:
             raise Failed(refusal)
         try:
-            if url.host is not None and _is_literal(url.host):
-                self._resolver.check(url.host, url.host)
+            if host is not None and _is_literal(host):
+                self._resolver.check(host, host)
         except Refused as refused:
             raise Failed(str(refused)) from refused
         return url

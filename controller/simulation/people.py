@@ -13,6 +13,7 @@ from controller.api.names import LAST_APPLIED
 from controller.api.networking import Service
 from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.rollout import (
+    APPROVALS_KEPT,
     Approval,
     CanaryStatus,
     MoonshiftStatus,
@@ -263,9 +264,9 @@ class People:
         """Apply the Rollout with other steps."""
         self.change(key, lambda spec: _with_steps(spec, steps))
 
-    def approve(self, key: Key) -> None:
-        """As `kubectl kruise rollout approve`: write StepReady into the mailbox."""
-        rollout = self._cluster.rollouts[key]
+    def approve(self, key: Key, signed: bool = True) -> None:
+        """As `kubectl kruise rollout approve`: write StepReady into the mailbox; not `signed` if no webhook answers."""
+        rollout = self._recorded(key) if signed else self._cluster.rollouts[key]
         inner = rollout.status.of_release
         if inner is not None:
             ready = structs.replace(inner, current_step_state=StepState.STEP_READY)
@@ -273,7 +274,7 @@ class People:
 
     def approve_step(self, key: Key, step: int) -> None:
         """As `moonshift approve --step`."""
-        rollout = self._cluster.rollouts[key]
+        rollout = self._recorded(key, step)
         ours = rollout.status.moonshift
         if isinstance(ours, MoonshiftStatus):
             exact = structs.replace(ours, approval=Approval(step=step, by="ann"))
@@ -281,7 +282,7 @@ class People:
 
     def ask_for_step(self, key: Key, step: int) -> None:
         """A jump by the original's mailbox: `nextStepIndex`."""
-        rollout = self._cluster.rollouts[key]
+        rollout = self._recorded(key, to=step)
         inner = rollout.status.of_release
         if inner is not None:
             asked = structs.replace(inner, next_step_index=step)
@@ -294,12 +295,22 @@ class People:
         if inner is not None:
             self._put_release(rollout, structs.replace(inner, current_step_index=step))
 
-    def jump(self, key: Key, step: int) -> None:
-        """As `moonshift jump`."""
-        rollout = self._cluster.rollouts[key]
+    def jump(self, key: Key, step: int, signed: bool = True) -> None:
+        """As `moonshift jump`; not `signed` if no webhook answers."""
+        rollout = self._recorded(key, to=step) if signed else self._cluster.rollouts[key]
         ours = rollout.status.moonshift
         if isinstance(ours, MoonshiftStatus):
             self._put_status(rollout, moonshift=structs.replace(ours, jump=step))
+
+    def _recorded(self, key: Key, step: int = 0, to: int = 0) -> Rollout:
+        """The Rollout with the entry that admission adds to the record of approvals."""
+        rollout = self._cluster.rollouts[key]
+        ours = rollout.status.moonshift
+        if not isinstance(ours, MoonshiftStatus):
+            return rollout
+        entry = Approval(step=step or ours.step, by="ann", at=self._cluster.now, to=max(0, to))
+        kept = structs.replace(ours, approvals=(*ours.approvals, entry)[-APPROVALS_KEPT:])
+        return structs.replace(rollout, status=structs.replace(rollout.status, moonshift=kept))
 
     def _put_release(self, rollout: Rollout, inner: CanaryStatus) -> None:
         status = rollout.status.with_release(inner)

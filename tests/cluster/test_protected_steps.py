@@ -21,7 +21,6 @@ from tests.cluster.story import Story
 POLICY = ROOT / "deploy" / "kustomize" / "protect-steps" / "policy.yaml"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 POLICIES = "/apis/admissionregistration.k8s.io/v1"
-NAME = "moonshift-protect-steps"
 PEOPLE = {
     "eddy": ("rollout-editor-role",),
     "anna": ("rollout-editor-role", "rollout-approver-role"),
@@ -62,17 +61,23 @@ async def release(product: Product, recorder: Recorder) -> AsyncIterator[Release
             made.people[who] = product.plane.client_for_token(token)
         await made.story.begin()
         await made.story.paused_at(1)
-        policy, binding = yaml.safe_load_all(POLICY.read_text())
         here = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
-        binding["spec"]["matchResources"] = {"namespaceSelector": here}
-        await admin.create(f"{POLICIES}/validatingadmissionpolicies", policy)
-        await admin.create(f"{POLICIES}/validatingadmissionpolicybindings", binding)
+        objects = list(yaml.safe_load_all(POLICY.read_text()))
+        for one in objects:
+            if one["kind"].endswith("Binding"):
+                one["spec"]["matchResources"] = {"namespaceSelector": here}
+            await admin.create(_path_of(one), one)
         await _in_force(made)
         yield made
         for client in made.people.values():
             await client.close()
-        await admin.delete(f"{POLICIES}/validatingadmissionpolicybindings/{NAME}")
-        await admin.delete(f"{POLICIES}/validatingadmissionpolicies/{NAME}")
+        for one in reversed(objects):
+            await admin.delete(f"{_path_of(one)}/{one['metadata']['name']}")
+
+
+def _path_of(policy: JsonObject) -> str:
+    kind = str(policy["kind"]).lower()
+    return f"{POLICIES}/{kind.replace('policy', 'policies') if kind.endswith('policy') else kind + 's'}"
 
 
 def _binding(who: str, role: str, namespace: str) -> JsonObject:
@@ -110,6 +115,13 @@ FURTHER: dict[str, tuple[list[JsonObject], str]] = {
     "another style": (
         set_to("/spec/strategy/canary/enableExtraWorkloadForCanary", True),
         "nothing",
+    ),
+    "an owner that does not exist": (
+        set_to(
+            "/metadata/ownerReferences",
+            [{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone"}],
+        ),
+        "no owner",
     ),
     "a label of ours": (
         set_to("/metadata/annotations", {"rollouts.kruise.io/rollback-in-batch": "true"}),
@@ -167,3 +179,36 @@ async def test_the_programs_that_clear_up_are_not_stopped(release: Release) -> N
             user="admin",
         )
         assert "deleted" in gone
+
+
+SHARED: dict[str, tuple[list[JsonObject], str]] = {
+    "a larger share": (set_to("/spec/strategy/weight", 100), "may not change where"),
+    "other objects": ([{"op": "remove", "path": "/spec/objectRef/0"}], "may not change where"),
+    "it stops following": ([{"op": "remove", "path": "/metadata/finalizers"}], "finalizers"),
+}
+
+
+async def test_an_editor_sends_no_more_traffic_to_a_release_by_its_shared_route(
+    release: Release,
+) -> None:
+    eddy, anna = release.people["eddy"], release.people["anna"]
+    many = f"/apis/rollouts.kruise.io/v1alpha1/namespaces/{release.story.app.namespace}/trafficroutings"
+    refs = [{"service": name, "gateway": {"httpRouteName": name}} for name in ("one", "two")]
+    made: JsonObject = {
+        "apiVersion": "rollouts.kruise.io/v1alpha1",
+        "kind": "TrafficRouting",
+        "metadata": {"name": "shared", "finalizers": ["progressing.rollouts.kruise.io/other"]},
+        "spec": {"objectRef": refs, "strategy": {"weight": 10}},
+    }
+    await anna.create(many, made)
+    one = f"{many}/shared"
+    for patch, says in SHARED.values():
+        with pytest.raises(RequestRefused, match=says):
+            await eddy.patch(one + DRY_RUN, patch, JSON_PATCH)
+        assert await anna.patch(one + DRY_RUN, patch, JSON_PATCH)
+    with pytest.raises(RequestRefused, match="may not delete it"):
+        await eddy.delete(one, dryRun="All")
+    assert await eddy.patch(one, {"metadata": {"labels": {"team": "shop"}}})
+    await anna.patch(one, [{"op": "remove", "path": "/metadata/finalizers"}], JSON_PATCH)
+    assert await eddy.patch(one, {"spec": {"strategy": {"weight": 20}}})
+    await eddy.delete(one)

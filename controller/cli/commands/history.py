@@ -21,7 +21,7 @@ from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import one_rollout
 from controller.cli.render.table import plain_table
-from controller.cli.render.words import age, counted
+from controller.cli.render.words import NOBODY, age, counted
 from controller.cli.terminal import diff_line, say
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.resources import ROLLOUT_HISTORIES
@@ -87,7 +87,7 @@ async def _history(session: Session, name: str, number: int | None, form: str | 
             span(timedelta(seconds=status.working_seconds)),
             span(timedelta(seconds=status.waiting_seconds)),
             _verdicts(status.canary_steps),
-            _people(approval.by for approval in status.approvals),
+            _people(approval.by or NOBODY for approval in status.approvals),
             age(status.ended_at, now),
         )
     show(table)

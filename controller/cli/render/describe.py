@@ -8,7 +8,7 @@ from rich.text import Text
 
 from controller.cli.render.table import plain_table
 from controller.cli.render.tree import rollout_tree
-from controller.cli.render.words import age
+from controller.cli.render.words import NOBODY, age
 from controller.cli.terminal import diff_line
 from controller.cli.views.view import ConditionView, RolloutView
 
@@ -73,7 +73,7 @@ def _approvals(view: RolloutView, now: datetime) -> RenderableType:
         return Text("none")
     table = plain_table("STEP", "BY", "AGE", "MESSAGE")
     for approval in view.approvals:
-        cells = (str(approval.step), approval.by or "unknown", age(approval.at, now))
+        cells = (str(approval.step), approval.by or NOBODY, age(approval.at, now))
         table.add_row(*cells, approval.message)
     return table
 

@@ -8,6 +8,9 @@ from controller.cli.durations import span
 from controller.cli.views.view import Summary
 from controller.cli.views.waiting import APPROVAL, NOTHING, wait_verb
 
+NOBODY = "(not recorded)"
+"""The author of an approval that no admission saw; in the place of a user name, and none itself."""
+
 
 def age(since: datetime | None, now: datetime) -> str:
     """How long ago, or `-`."""

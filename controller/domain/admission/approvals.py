@@ -12,12 +12,9 @@ from datetime import datetime
 import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child, items, number, same
-from controller.api.rollout import Approval, StepState
+from controller.api.rollout import APPROVALS_KEPT, Approval, StepState
 from controller.domain.admission.intents import Beyond, Intents, intents
 from controller.domain.admission.verdict import Amended, Refused, Unchanged, amended, json_patch
-
-KEPT = 50
-"""Entries kept; the oldest go first."""
 
 MOST_NAMED = 4
 """Fields that a warning names."""
@@ -67,7 +64,7 @@ def _with_intents(stored: JsonObject, found: Intents, user: str, now: datetime) 
     if not entries:
         return result
     before = items(child(stored, "moonshift"), "approvals")
-    return changed(result, ("moonshift", "approvals"), [*before, *entries][-KEPT:])
+    return changed(result, ("moonshift", "approvals"), [*before, *entries][-APPROVALS_KEPT:])
 
 
 def _entries(stored: JsonObject, found: Intents, user: str, now: datetime) -> list[JsonObject]:

@@ -21,6 +21,7 @@ from controller.domain.rollout.release_context import (
 from controller.domain.rollout.status import enter, with_canary, with_moonshift_status
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Continue
+from controller.domain.rollout.unsigned import signed
 from controller.domain.traffic.plan.traffic_plan import share_of
 
 NONE_FOLLOWS = -1
@@ -114,5 +115,6 @@ def read_jump(context: ReleaseContext, status: RolloutStatus) -> Continue | None
         return Continue(emptied, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
     text = f"jumped from step({here}) to step({index}){_load_of_old_pods(context, index)}"
     not_before = None if moonshift_status(status).jump else context.now + SEEN_BY_ALL
-    moved = with_moonshift_status(go_to(context, status, index), pause_not_before=not_before)
+    recorded = signed(context, status, index)
+    moved = with_moonshift_status(go_to(context, recorded, index), pause_not_before=not_before)
     return Continue(moved, (Note(reasons.JUMPED, text),))

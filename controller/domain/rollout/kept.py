@@ -91,7 +91,7 @@ def _is_recorded(context: ReleaseContext, owners: str) -> bool:
 
 
 def _dropped(field: str) -> Note:
-    return Note(reasons.STATUS_CORRECTED, f"{messages.COPY_DROPPED}: {field}", Severity.WARNING)
+    return Note(reasons.STATUS_MENDED, f"{messages.COPY_DROPPED}: {field}", Severity.WARNING)
 
 
 def _with_stable_as_kept(
@@ -111,7 +111,7 @@ def _with_stable_as_kept(
         stable_revision=facts.stable_revision,
         stable_template=facts.stable_template,
     )
-    return corrected, (Note(reasons.STATUS_CORRECTED, text, Severity.WARNING),)
+    return corrected, (Note(reasons.STATUS_MENDED, text, Severity.WARNING),)
 
 
 def _with_exchange_as_kept(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:

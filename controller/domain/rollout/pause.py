@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from controller.api.duration import later, of_seconds
 from controller.api.meta import Condition
-from controller.api.rollout import Approval, RolloutStatus, StepState
+from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout import messages
@@ -32,6 +32,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.stuck import trouble_of
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.unsigned import NOT_RECORDED, is_signed, signed
 
 SEEN_BY_ALL = timedelta(seconds=3)
 """The time in which every client sees that its approval or jump was honoured; clients of the original look every
@@ -117,6 +118,8 @@ def read_mailbox(context: ReleaseContext, status: RolloutStatus) -> Continue | N
         return None
     emptied = with_moonshift_status(status, approval=None)
     if _may_be_approved(context, status) and (exact or arrived):
+        text = f"step({ours.step}) was approved{_in_their_words(status)}"
+        emptied = with_moonshift_status(signed(context, status), approval=None)
         not_before = None if exact else context.now + SEEN_BY_ALL
         approved = with_moonshift_status(
             emptied,
@@ -124,7 +127,6 @@ def read_mailbox(context: ReleaseContext, status: RolloutStatus) -> Continue | N
             pause_not_before=not_before,
             analyses=kept_runs(ours.analyses),
         )
-        text = f"step({ours.step}) was approved{_in_their_words(ours.approval)}"
         return Continue(
             enter(approved, StepState.STEP_READY, context.now), (Note(reasons.APPROVED, text),)
         )
@@ -133,8 +135,11 @@ def read_mailbox(context: ReleaseContext, status: RolloutStatus) -> Continue | N
     return Continue(_mirror_restored(emptied), (note,))
 
 
-def _in_their_words(approval: Approval | None) -> str:
-    """The approver, and the reason if the approval gives one."""
+def _in_their_words(status: RolloutStatus) -> str:
+    """The approver, and the reason if the approval gives one; or that nobody recorded who it was."""
+    if not is_signed(status):
+        return f"; {NOT_RECORDED}"
+    approval = moonshift_status(status).approval
     return f" by {approval.by}: {approval.message}" if approval and approval.message else ""
 
 

@@ -48,7 +48,7 @@ STATUS: Json = {
         "stableRevision": "old",
         "failedTemplate": "bad",
         "analyses": [PASSED, FAILED],
-        "approvals": [{"step": 1, "by": "bob", "at": AT}],
+        "approvals": [{"step": 0, "by": "bob", "at": AT}, {"step": 1, "by": "bob", "at": AT}],
     },
 }
 
@@ -173,6 +173,12 @@ FORGED: dict[str, Json] = {
     },
     "another name in the record": {"moonshift": {"approvals": [{"step": 1, "by": "ceo"}]}},
     "an empty record": {"moonshift": {"approvals": []}},
+    "an entry twice": {"moonshift": {"approvals": STATUS["moonshift"]["approvals"] * 2}},
+    "an entry of another order": {
+        "moonshift": {"approvals": STATUS["moonshift"]["approvals"][::-1]}
+    },
+    "gates in another order": {"moonshift": {"analyses": [FAILED, PASSED]}},
+    "a gate twice": {"moonshift": {"analyses": [PASSED, PASSED, FAILED]}},
     "a gate that passed": {"moonshift": {"analyses": [PASSED, {**FAILED, "verdict": "Passed"}]}},
     "a gate that is gone though it passed": {"moonshift": {"analyses": [FAILED]}},
     "a template that was given up": {"moonshift": {"failedTemplate": "other"}},
@@ -336,7 +342,7 @@ async def test_with_webhook_and_policy_people_may_ask_and_are_recorded(
     assert await _refused(anna, path, INTENTS[name]) == ""
     approvals = (await anna.get(path))["status"]["moonshift"]["approvals"]
     names = [entry["by"] for entry in approvals]
-    assert names == (["bob"] if name.startswith("retry") else ["bob", who])
+    assert names == ["bob", "bob", *([] if name.startswith("retry") else [who])]
 
 
 async def test_kubectl_shows_the_warning(answered: Namespace) -> None:

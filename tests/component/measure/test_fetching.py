@@ -241,10 +241,11 @@ async def test_a_problem_of_the_server_of_tokens_names_that_server(place: str) -
                 )
 
 
-async def test_an_address_that_is_no_url_is_reported() -> None:
+@pytest.mark.parametrize("address", ["http://[::1", "http://xn--ube-xk1a.example/"])
+async def test_an_address_that_is_no_url_is_reported(address: str) -> None:
     async with fetching("http://other") as client:
         with pytest.raises(Failed, match="no URL"):
-            await client.fetch(Request("shop", "http://[::1"))
+            await client.fetch(Request("shop", address))
 
 
 async def test_a_secret_that_is_missing_or_wrong_is_reported() -> None:

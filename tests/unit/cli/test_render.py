@@ -177,7 +177,7 @@ def test_the_description_has_every_section() -> None:
     assert text.startswith(TREE)
     assert "\n  >   1      20% (2 of 10)   20% of the traffic   until approved" in text
     assert "\n  Stalled   True     Why      90s   because" in text
-    assert "\n  1      unknown   90s" in text
+    assert "\n  1      (not recorded)   90s" in text
     assert "\nVirtualService/web against its original\n  @@ -1 +1 @@\n  -a\n  +b\n  +c" in text
     assert "\n  Warning   Odd      90s (x3)   odd things" in text
 

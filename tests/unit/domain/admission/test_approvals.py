@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject, changed, child, items
 from controller.api.names import V1BETA1
-from controller.api.rollout import BlueGreenStatus, CanaryStatus, MoonshiftStatus, RolloutStatus
-from controller.domain.admission.approvals import KEPT, JudgedStatus, judge_status
+from controller.api.rollout import (
+    APPROVALS_KEPT,
+    BlueGreenStatus,
+    CanaryStatus,
+    MoonshiftStatus,
+    RolloutStatus,
+)
+from controller.domain.admission.approvals import JudgedStatus, judge_status
 from controller.domain.admission.intents import MAX_CHARACTERS
 from controller.domain.admission.verdict import Amended, Refused, Unchanged
 
@@ -182,9 +188,9 @@ def test_the_reason_of_an_approval_is_kept_and_bounded() -> None:
 
 
 def test_the_list_is_bounded() -> None:
-    full = [{"step": number} for number in range(KEPT)]
+    full = [{"step": number} for number in range(APPROVALS_KEPT)]
     entries = entries_of(stored_after(obj("StepPaused", approvals=full), obj("StepReady")))
-    assert len(entries) == KEPT
+    assert len(entries) == APPROVALS_KEPT
     assert child(entries[-1])["by"] == "alice"
 
 

@@ -65,7 +65,7 @@ def test_the_reason_of_an_approval_is_reported() -> None:
     seen = world.observe(KEY)
     assert seen is not None
     approval = Approval(step=1, by="ann", message="it is the load test")
-    status = with_moonshift_status(seen.rollout.status, approval=approval)
+    status = with_moonshift_status(seen.rollout.status, approval=approval, approvals=(approval,))
     approved = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
     assert messages(decide(approved, world.cluster.now), reasons.APPROVED) == [
         "step(1) was approved by ann: it is the load test"

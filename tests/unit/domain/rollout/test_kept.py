@@ -117,7 +117,7 @@ def test_a_forged_stable_revision_is_corrected_from_what_the_release_keeps(style
     world.rest()
     assert ours_of(world).stable_revision == stable
     assert inner_of(world).stable_revision == stable
-    assert reasons.STATUS_CORRECTED in {note.reason for note in world.passes.notes}
+    assert reasons.STATUS_MENDED in {note.reason for note in world.passes.notes}
 
 
 def _pinned(world: World, wanted: str) -> None:
@@ -177,7 +177,7 @@ def test_copies_of_older_versions_are_dropped_and_said_where_nothing_else_has_th
         owners_record=record if known else '{"release":"of an older version"}',
     )
     world.rest()
-    said = [note.message for note in world.passes.notes if note.reason == reasons.STATUS_CORRECTED]
+    said = [note.message for note in world.passes.notes if note.reason == reasons.STATUS_MENDED]
     assert (ours_of(world).kept_template, ours_of(world).owners_record) == ("", "")
     assert bool(said) is not known
 
