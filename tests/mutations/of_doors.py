@@ -203,7 +203,7 @@ OF_DOORS: tuple[Mutation, ...] = (
         ),
         (
             "a metric source may answer any amount",
-            "        if len(body) > MAX_BYTES:\n",
+            "        if len(body) > most:\n",
             "        if len(body) < 0:\n",
             "component/measure/test_fetching.py::test_an_unusable_answer_is_reported_without_its_content",
         ),

@@ -1,12 +1,13 @@
 """Everything that a decision about one Rollout needs, with a name for each fact.
 
 Why: code that decides should read like sentences, so facts are computed here, once, from the observation. Invariant:
-pure look-ups; nothing here decides.
+pure look-ups; nothing here decides. A fact that many ask for is kept with the context, which never changes.
 """
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -69,7 +70,7 @@ def known_template(status: RolloutStatus) -> str:
     return moonshift_status(status).template or canary_status(status).canary_revision
 
 
-class ReleaseContext(Value, frozen=True):
+class ReleaseContext(Value, frozen=True, dict=True):
     """One Rollout, its workload, pods and routes, at an instant."""
 
     seen: Observation
@@ -77,7 +78,7 @@ class ReleaseContext(Value, frozen=True):
 
     # --- the plan -------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def strategy(self) -> CanaryStrategy:
         """The canary strategy; empty when the Rollout has none."""
         return self.seen.rollout.spec.strategy.plan or CanaryStrategy()
@@ -87,7 +88,7 @@ class ReleaseContext(Value, frozen=True):
         """The steps of the plan."""
         return self.strategy.steps
 
-    @property
+    @cached_property
     def style(self) -> Style:
         """Canary style only if the workload is a Deployment and the plan asks for an extra one."""
         if self.seen.rollout.spec.strategy.blue_green is not None:
@@ -159,13 +160,13 @@ class ReleaseContext(Value, frozen=True):
         """Namespace of the Rollout and of all it touches."""
         return self.seen.rollout.metadata.namespace
 
-    @property
+    @cached_property
     def workload(self) -> WorkloadSeen:
         """The workload; callers know that it exists."""
         assert self.seen.workload is not None
         return self.seen.workload
 
-    @property
+    @cached_property
     def kind(self) -> WorkloadKind | None:
         """The kind of the workload; None when the kind is not supported."""
         if self.seen.workload is not None:
@@ -221,19 +222,19 @@ class ReleaseContext(Value, frozen=True):
             return admission_paused(self.deployment)
         return names.ADMISSION_PAUSE in self.meta.annotations
 
-    @property
+    @cached_property
     def owners(self) -> OwnersRecord | None:
         """The owner's own values as admission saved them."""
         return owners_record(self.workload.object)
 
-    @property
+    @cached_property
     def left_behind(self) -> OwnersRecord | None:
         """The owner's own values of a workload with our freeze and without a record, as far as other sources have
         them.
         """
         return values_left_behind(self.workload, self.kept_owners)
 
-    @property
+    @cached_property
     def kept(self) -> KeptSeen | None:
         """The ControllerRevision that the release of this workload keeps."""
         last = self.seen.kept[-1] if self.seen.kept else None
@@ -255,7 +256,7 @@ class ReleaseContext(Value, frozen=True):
         """The owner's own values that the freeze replaced; None if the workload has no freeze of ours."""
         return self.owners or self.left_behind
 
-    @property
+    @cached_property
     def owners_values(self) -> OwnersValues:
         """The owner's own values; those of the workload itself when nothing was saved."""
         record = self.values_to_restore
@@ -322,12 +323,12 @@ class ReleaseContext(Value, frozen=True):
             or self.template_name
         )
 
-    @property
+    @cached_property
     def running(self) -> tuple[Running, ...]:
         """The revisions of the workload that have pods, oldest first."""
         return running_revisions(self.workload)
 
-    @property
+    @cached_property
     def present_revision(self) -> str:
         """The workload's own revision of its present template, empty before there is one."""
         return present_revision(self.workload)
@@ -348,7 +349,7 @@ class ReleaseContext(Value, frozen=True):
 
     # --- the new revision -----------------------------------------------------------------------
 
-    @property
+    @cached_property
     def canary(self) -> WorkloadSeen | None:
         """The extra Deployment made from the workload's present template."""
         return next(
@@ -362,7 +363,7 @@ class ReleaseContext(Value, frozen=True):
             None,
         )
 
-    @property
+    @cached_property
     def new_revision(self) -> str:
         """pod-template-hash of the new pods, empty before their ReplicaSet exists."""
         if self.style is Style.CANARY:
@@ -373,12 +374,12 @@ class ReleaseContext(Value, frozen=True):
             return made[-1].revision if made else ""
         return self.present_revision
 
-    @property
+    @cached_property
     def promoted_pods(self) -> tuple[Pod, ...]:
         """The workload's own pods of its present template."""
         return self.pods_of(self.present_revision)
 
-    @property
+    @cached_property
     def new_pods(self) -> tuple[Pod, ...]:
         """Pods of the new revision that a step has created."""
         revision = self.new_revision
