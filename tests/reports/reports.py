@@ -1,7 +1,7 @@
 """Public reports of users of such tools and gateways, and what Moonshift must do in the same situation.
 
-Why it exists: users of other tools met situations that nobody here thought of. Each row is a situation in our own words,
-never a copied text. Rows are added and never taken away; a row whose result is not `RIGHT` says why.
+Why it exists: users of other tools met situations that nobody here thought of. Each row is a situation in our own
+words, never a copied text. Rows are added and never taken away; a row whose result is not `RIGHT` says why.
 """
 
 from dataclasses import dataclass
@@ -100,7 +100,7 @@ REPORTS: tuple[Report, ...] = (
         FLAGGER,
         1163,
         "After a failed release the old version was applied, then the failed one again; the second try never started.",
-        "A version that was given up is held: the message names the command that tries it again, and that command does.",
+        "A version that was given up is held: the message names the command that tries it again.",
     ),
     Report(
         ARGO,
@@ -133,7 +133,175 @@ REPORTS: tuple[Report, ...] = (
         "Deleting the Rollout stops the release where it is, if its owner asks for that.",
         Result.PARTLY,
         "The Deployment goes on to its template under its owner's strategy, as after a deletion in OpenKruise. A pause"
-        " that its owner sets before the deletion keeps the stable pods; in canary style there is no such pause, because"
+        " that its owner sets before the deletion keeps the stable pods. In canary style there is no such pause:"
         " the Deployment is paused for the release already.",
+    ),
+    Report(
+        ARGO,
+        1852,
+        "A new version in the middle of another release let pods of the middle version come and go.",
+        "Pods of a version that was replaced only become fewer.",
+    ),
+    Report(
+        ARGO,
+        1295,
+        "Three ReplicaSets had pods for hours.",
+        "When the newest version waits at its step, no pod of the versions between is left.",
+    ),
+    Report(
+        ARGO,
+        1690,
+        "Another image while a canary waited was not released.",
+        "Of many versions in a row the newest is released, from step 1.",
+    ),
+    Report(
+        FLAGGER,
+        30,
+        "A new revision in the middle of an analysis took over the progress of the former one.",
+        "Another version begins at step 1, and all traffic leaves the former one first.",
+    ),
+    Report(
+        ARGO,
+        4261,
+        "While a rollout was paused, more replicas had no effect.",
+        "A paused Rollout follows the owner's number of replicas.",
+    ),
+    Report(
+        ARGO,
+        738,
+        "After scaling up in the middle of an update all additional pods were new ones.",
+        "Both versions grow, in the shares of the step.",
+    ),
+    Report(
+        KRUISE,
+        2239,
+        "An autoscaler that worked many times in a release moved the shares of the versions.",
+        "After many changes of the size the shares are those of the step.",
+    ),
+    Report(
+        ARGO,
+        1415,
+        "An autoscaler acted while new pods were starting, and the stable pods were scaled to nothing.",
+        "Stable pods stay within the owner's maxUnavailable.",
+    ),
+    Report(
+        ARGO,
+        3583,
+        "Replicas were raised together with the image; nobody could say how many pods of which version come.",
+        "The new number counts from the first step.",
+    ),
+    Report(
+        FLAGGER,
+        574,
+        "A number of replicas that was raised with a release got lost at its end.",
+        "The release ends with the owner's new number of pods.",
+    ),
+    Report(
+        ARGO,
+        4541,
+        "After scaling to nothing the Service still selected one revision's hash.",
+        "The Service names the stable version alone, and its pods are served when they come back.",
+    ),
+    Report(
+        ARGO,
+        4950,
+        "A release of a workload without replicas waited at its pauses.",
+        "Without replicas there is nothing to approve: the release ends, and later pods are new ones.",
+    ),
+    Report(
+        ARGO,
+        4200,
+        "Under blue-green, after a change of the replicas, the preview stayed at the former version.",
+        "The new side follows size and version.",
+    ),
+    Report(
+        ARGO,
+        2857,
+        "Canary pods were counted by the autoscaler, which raised the stable side to its maximum.",
+        "The extra Deployment's pods are no part of the owner's replicas.",
+    ),
+    Report(
+        ARGO,
+        2050,
+        "When pods of the canary were missing, the stable side was scaled down nevertheless.",
+        "The step does not go on, and no stable pod goes.",
+    ),
+    Report(
+        ARGO,
+        1774,
+        "A good version was stuck because the stable one was broken.",
+        "The good version gets through.",
+    ),
+    Report(
+        ARGO,
+        995,
+        "As above, with probes of the stable version that always fail.",
+        "As above, in both styles.",
+    ),
+    Report(
+        FLAGGER,
+        1247,
+        "A quota allowed a part of the new pods only; the deadline never took effect.",
+        "The release is Stalled with the quota's words, and can be rolled back.",
+    ),
+    Report(
+        ARGO,
+        849,
+        "Weights that somebody changed by hand stayed.",
+        "The route is written again at once.",
+    ),
+    Report(
+        KRUISE_ROLLOUTS,
+        210,
+        "In the middle of a release the stable Service had no endpoint, and every page failed.",
+        "A route names a Service only while it has ready pods, in both styles.",
+    ),
+    Report(
+        ARGO,
+        71,
+        "Services that were deleted and made again led to pods of both versions.",
+        "A Service that was deleted and made again is pinned again, and free after the end.",
+    ),
+    Report(
+        KRUISE,
+        376,
+        "A rollback deleted the good pod of a CloneSet because the new one was not ready.",
+        "A rollback removes the new pods; no ready stable pod goes.",
+    ),
+    Report(
+        KRUISE,
+        632,
+        "A rollback by the partition of a CloneSet took one of two new pods back.",
+        "A rollback takes every new pod back, whatever the owner's partition is.",
+    ),
+    Report(
+        KRUISE,
+        1153,
+        "A paused CloneSet with maxSurge replaced pods all the same.",
+        "Before the first step no new pod comes, at a step as many as it says.",
+    ),
+    Report(
+        KRUISE,
+        286,
+        "With partition and maxSurge more new pods came than the partition allowed.",
+        "As above.",
+    ),
+    Report(
+        KRUISE,
+        1749,
+        "Where pods of a StatefulSet were deleted above or below the partition, they came back in the wrong version.",
+        "A pod that is deleted while a step waits comes back in its own version.",
+    ),
+    Report(
+        ARGO,
+        2235,
+        "The Service changed to the new version after the old pods were gone.",
+        "At every instant of a blue-green release the Service has ready pods.",
+    ),
+    Report(
+        ARGO,
+        83,
+        "After a change from blue-green to canary the Service kept the hash of the former strategy.",
+        "No pin outlives its release; the next release in the other style reaches its pods.",
     ),
 )

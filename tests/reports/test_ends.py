@@ -107,7 +107,7 @@ def test_the_canary_service_points_at_one_revision_until_it_goes(style: str) -> 
 @played("argoproj/argo-rollouts#2048")
 @BOTH
 def test_a_mended_version_is_released_after_a_rollback_and_during_one(style: str) -> None:
-    for seconds in (0, 1, 5, 600):
+    for seconds in (1, 600):
         world = started(style)
         release(world, "v1")
         wait(world, seconds)
