@@ -11,6 +11,9 @@ ARGO = "argoproj/argo-rollouts"
 FLAGGER = "fluxcd/flagger"
 KRUISE = "openkruise/kruise"
 KRUISE_ROLLOUTS = "openkruise/rollouts"
+GATEWAY_API = "argoproj-labs/rollouts-plugin-trafficrouter-gatewayapi"
+CONTOUR = "argoproj-labs/rollouts-plugin-trafficrouter-contour"
+NGINX = "kubernetes/ingress-nginx"
 
 
 class Result(StrEnum):
@@ -303,5 +306,95 @@ REPORTS: tuple[Report, ...] = (
         83,
         "After a change from blue-green to canary the Service kept the hash of the former strategy.",
         "No pin outlives its release; the next release in the other style reaches its pods.",
+    ),
+    Report(
+        GATEWAY_API,
+        87,
+        "A step by headers did not work where the owner's rule has filters: the copy had none of them.",
+        "The copy has the owner's filters, and requests arrive under the same path.",
+    ),
+    Report(
+        GATEWAY_API,
+        217,
+        "Rules that the release had nothing to do with disappeared from the HTTPRoute.",
+        "Rules of other Services stay as they are.",
+    ),
+    Report(
+        GATEWAY_API,
+        158,
+        "The weight of a step was written into the rule by header, too: such requests missed the new version.",
+        "Requests with the step's header all go to the new version.",
+    ),
+    Report(
+        GATEWAY_API,
+        151,
+        "Fast releases one after another left rules by header behind, which led to pods that were gone.",
+        "One rule at a time, and none after the end.",
+    ),
+    Report(
+        ARGO,
+        2769,
+        "Another release before the end of the first one added the same header rule to the VirtualService twice and more.",
+        "As above, in every style.",
+    ),
+    Report(
+        ARGO,
+        4716,
+        "A restart of the pods took the header rule of a waiting step away for good.",
+        "Neither restarted pods nor a restarted controller change the routes of a step.",
+    ),
+    Report(
+        ARGO,
+        2266,
+        "The retries of the owner's VirtualService were lost in a release.",
+        "Retries and timeouts stay, in the copy too.",
+    ),
+    Report(
+        ARGO,
+        2767,
+        "A condition on a missing header was emptied at the end of a release.",
+        "The condition stays in every step.",
+    ),
+    Report(
+        ARGO,
+        2526,
+        "A rule without a goal was written beside delegating rules; Istio refused it, and the release never ended.",
+        "Rules that delegate stay whole, and each rule has exactly one goal.",
+    ),
+    Report(
+        FLAGGER,
+        968,
+        "Websockets and response headers of an HTTPProxy were lost.",
+        "All fields of the route stay, in the copy too.",
+    ),
+    Report(
+        CONTOUR,
+        75,
+        "Of several routes to the Service only one got the share.",
+        "Every route of the Service gets the share.",
+    ),
+    Report(
+        FLAGGER,
+        736,
+        "Traefik ignored the whole weighted service as long as one of its Services had no endpoint.",
+        "The canary Service is named only when it has ready pods.",
+    ),
+    Report(
+        NGINX,
+        3475,
+        "A canary Ingress did not rewrite as the other one did.",
+        "The canary Ingress has the owner's rewrite.",
+    ),
+    Report(
+        NGINX,
+        9830,
+        "A canary Ingress with a path that the main one sends elsewhere had no effect.",
+        "The canary Ingress has the paths of the Service, each with the share, and no other.",
+    ),
+    Report(
+        NGINX,
+        3616,
+        "A canary Ingress took requests of another host.",
+        "The share is given in the hosts of the Service alone.",
     ),
 )
