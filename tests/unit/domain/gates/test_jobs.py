@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from controller.api.analysis import Analysis, AnalysisRun, Bounds, JobQuery, Metric, Reading
+from controller.api.jsontree import child
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import GATE
 from controller.domain.decision import Measure
@@ -129,3 +130,9 @@ def test_the_jobs_own_words_are_the_reason() -> None:
 
 def test_a_spec_that_is_no_object_is_an_empty_one() -> None:
     assert jobs.tree(JobQuery(msgspec.Raw(b"[]"))) == {}
+
+
+def test_a_name_that_is_too_long_for_a_label_is_in_no_label() -> None:
+    for name, labelled in (("a" * 63, True), ("a" * 64, False)):
+        job = jobs.made(ObjectMeta(name=name, namespace="shop"), asked(), {}, 5)
+        assert (GATE in child(job, "metadata", "labels")) == labelled

@@ -26,7 +26,7 @@ from controller.domain.availability import Forbidden
 from controller.domain.decision import Refusal
 from controller.domain.gates.golden import GoldenQuery, expanded
 from controller.domain.gates.origins import Word, name_of_release
-from controller.domain.gates.resolving import resolved
+from controller.domain.gates.resolving import lacks_a_value, resolved
 from controller.domain.gates.wording import UnknownWord, filled
 
 WORKLOAD = ObjectMeta(labels={"team": "shop"}, annotations={"slo": "0.99"})
@@ -195,3 +195,11 @@ def test_an_unknown_golden_metric_is_reported_with_the_known_ones() -> None:
     golden = {("istio", "success-rate"): GoldenQuery("", "")}
     found = expanded(Metric(name="m", golden=Golden("p50", "istio")), golden)
     assert found == "metric m: there is no golden p50 of istio; there are success-rate of istio"
+
+
+def test_only_a_missing_value_is_solved_by_an_argument() -> None:
+    missing = resolved(Analysis(args=(Argument("zone"),)), {}, ObjectMeta())
+    assert isinstance(missing, Refusal)
+    assert lacks_a_value(missing)
+    assert not lacks_a_value(Refusal(reasons.INVALID_ANALYSIS, "analysis: two metrics"))
+    assert not lacks_a_value(Refusal(reasons.ANALYSIS_TEMPLATE_NOT_FOUND, missing.message))

@@ -82,3 +82,9 @@ def test_a_persons_own_values_go_where_that_person_sends_them() -> None:
 
 def test_values_are_never_in_a_refusal() -> None:
     assert "hush" not in secret("").refusal(HOST, 443)
+
+
+def test_the_line_ends_that_an_editor_leaves_are_no_part_of_a_value() -> None:
+    found = GateSecret("shop", "creds", {"token": "a b\r\n", "other": "\nc"}, "metrics.test")
+    assert found.without_line_ends().values == {"token": "a b", "other": "c"}
+    assert found.without_line_ends().send_to == "metrics.test"
