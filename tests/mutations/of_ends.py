@@ -110,7 +110,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         "controller.domain.rollout.deadline",
         (
             "grace periods count against the deadline",
-            "    if stop.by_choice:\n",
+            "    if stop.by_choice or _a_name_settles(stop):\n",
             "    if stop.by_choice and not stop.status:\n",
             f"{WAITS}::test_grace_periods_do_not_count_against_the_deadline_of_a_step",
         ),

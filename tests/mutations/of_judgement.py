@@ -54,9 +54,9 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
     *named(
         "controller.domain.admission.approvals",
         (
-            "an approval keeps the name that its request contains",
-            '        signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=reason)}\n',
-            '        signed = {**_entry(number(exact, "step") or 0, user, now, message=reason), **exact}\n',
+            "an approval is signed with nobody's name",
+            "        signed = _entry(found.approval, user, now, message=found.message)\n",
+            '        signed = _entry(found.approval, "", now, message=found.message)\n',
             "unit/domain/admission/test_approvals.py::test_an_exact_approval_carries_its_authors_own_name",
         ),
     ),

@@ -195,7 +195,7 @@ OF_PODS: tuple[Mutation, ...] = (
         "pods.readiness",
         (
             "the owner's minReadySeconds does not count",
-            "        due = since + timedelta(seconds=min_ready_seconds)\n",
+            "        due = later(since, of_seconds(min_ready_seconds))\n",
             "        due = since\n",
             RELEASES,
         ),

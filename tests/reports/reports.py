@@ -17,7 +17,7 @@ NGINX = "kubernetes/ingress-nginx"
 
 
 class Result(StrEnum):
-    """What the product does in the reported situation."""
+    """The behaviour of the product in the reported situation."""
 
     RIGHT = "right"
     PARTLY = "partly"
@@ -31,12 +31,12 @@ class Report:
     repository: str
     number: int
     seen: str
-    """What the user of the other tool saw."""
+    """The observation of the user of the other tool."""
     wanted: str
     """What Moonshift must do."""
     result: Result = Result.RIGHT
     reason: str = ""
-    """What is missing, where the result is not right; the test then asserts today's behaviour."""
+    """The missing part, where the result is not right; the test then asserts today's behaviour."""
 
     @property
     def name(self) -> str:
