@@ -334,7 +334,7 @@ REPORTS: tuple[Report, ...] = (
     Report(
         ARGO,
         2769,
-        "Another release before the end of the first one added the same header rule to the VirtualService twice and more.",
+        "Another release before the end of the first one added the same header rule to the VirtualService again.",
         "As above, in every style.",
     ),
     Report(
