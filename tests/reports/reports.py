@@ -66,7 +66,7 @@ REPORTS: tuple[Report, ...] = (
     Report(
         ARGO,
         3078,
-        "During an abort the canary Service changed to and fro between two hashes, and requests failed.",
+        "During an abort the selector of the canary Service alternated between two hashes, and requests failed.",
         "Until the canary Service goes it selects one revision.",
     ),
     Report(

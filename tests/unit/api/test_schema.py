@@ -60,7 +60,7 @@ PERSON: JsonObject = {
         ({"kind": None, "share": None}, ()),
         ({"labels": {"a": "b"}, "any": {"c": [{}]}, "gos": "x", "share": "5%"}, ()),
         ({"name": None}, ("name: Required value",)),
-        ({"nam": 1}, ('unknown field "nam"',)),
+        ({"colour": 1}, ('unknown field "colour"',)),
         ({"labels": {"a": 1}}, ("labels.a: Invalid value: must be of type string, not 1",)),
         ({"labels": {"a": None}}, ("labels.a: Required value",)),
         ({"kind": "c"}, ('kind: Unsupported value: "c": supported values: "a", "b"',)),

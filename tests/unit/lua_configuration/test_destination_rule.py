@@ -69,7 +69,7 @@ def subset(name: str, labels: dict[str, str], policy: object) -> dict[str, Any]:
         ([("a", {"v": "1"}, None)], {"v": "1"}, None),
         ([("a", {"v": "2"}, MUTUAL)], {"v": "1"}, None),
     ],
-    ids=["ours", "unknown", "anothers", "agree", "differ", "none", "only-anothers"],
+    ids=["ours", "unknown", "another-owner", "agree", "differ", "none", "only-another-owner"],
 )
 async def test_the_new_subset_has_the_policy_on_which_those_with_stable_pods_agree(
     script_worker: Worker,
