@@ -45,8 +45,10 @@ def shared_routes_view(context: ReleaseContext) -> SharedRoutesView | None:
     )
 
 
-def _plans(context: ReleaseContext) -> dict[str, int]:
-    """The step of each traffic plan, by the plan's identity."""
+def _plans(context: ReleaseContext) -> dict[str, int] | None:
+    """The step of each traffic plan, by the plan's identity; None if the workload is not known."""
+    if context.seen.workload is None:
+        return None
     if not context.seen.routes:
         return {}
     status = context.seen.rollout.status
@@ -57,7 +59,7 @@ def _plans(context: ReleaseContext) -> dict[str, int]:
     }
 
 
-def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
+def _route_view(route: RouteSeen, plans: dict[str, int] | None) -> RouteView:
     kind, name = route.reference.kind, route.reference.name
     match route.state:
         case RouteAbsent():
@@ -71,15 +73,17 @@ def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
             return _present(kind, name, present, plans)
 
 
-def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int]) -> RouteView:
+def _present(
+    kind: str, name: str, present: RoutePresent, plans: dict[str, int] | None
+) -> RouteView:
     object_state = read_object_state(bytes(present.raw), f"{kind}/{name}")
     if isinstance(object_state, Refusal):
         return RouteView(kind, name, object_state.message, problem=True)
     live = content_of(object_state.live)
     if not object_state.in_use:
         return RouteView(kind, name, "as its owner wrote it", shares=shares_in(live.get("spec")))
-    step = plans.get(present.plan)
-    state = f"follows step {step}" if step is not None else "follows another plan"
+    step = plans.get(present.plan) if plans is not None else None
+    state = _followed(step, workload_is_known=plans is not None)
     if present.touched:
         state += f", changed by {present.editor or 'somebody else'}"
         gone = [change for change in present.changes if change.endswith("which is gone")]
@@ -97,6 +101,12 @@ def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int])
         else (),
         problem=present.touched,
     )
+
+
+def _followed(step: int | None, *, workload_is_known: bool) -> str:
+    if not workload_is_known:
+        return "follows a step: which one is not known without the workload"
+    return f"follows step {step}" if step is not None else "follows another plan"
 
 
 def content_diff(original: Tree, live: Tree) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from controller.api import names
 from controller.cli.views.routes import content_diff, route_views
@@ -8,12 +9,13 @@ from controller.cli.views.shares import shares_in
 from controller.cli.views.view import RouteView
 from controller.domain.decision import Reference
 from controller.domain.observation import RouteAbsent, RouteSeen, RouteState, RouteUnreadable
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.routing import wanted_plan
 from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.original.content import write_original
 from controller.domain.traffic.original.record import write_state
 from controller.domain.traffic.tree import Tree
-from tests.unit.cli.builders import make_situation
+from tests.unit.cli.builders import NOW, make_situation
 
 REFERENCE = Reference("networking.istio.io/v1", "VirtualService", "web", "web", "web-canary")
 
@@ -64,6 +66,16 @@ def test_an_object_in_use_says_its_step_weights_and_difference() -> None:
 
 def test_a_plan_of_no_step_is_another_plan() -> None:
     assert view_of(in_use("else", DESIRED)).state == "follows another plan"
+
+
+def test_without_the_workload_the_step_of_an_object_is_not_known() -> None:
+    """An approver may read Rollouts, and perhaps gateway objects, but no workload."""
+    routes = (RouteSeen(REFERENCE, in_use(plan_of_step(2), DESIRED)),)
+    seen = structs.replace(make_situation(routes=routes).seen, workload=None)
+    (view,) = route_views(ReleaseContext(seen=seen, now=NOW))
+    assert view.state == "follows a step: which one is not known without the workload"
+    assert (view.follows, view.problem) == (None, False)
+    assert view.shares == ("web 80, web-canary 20",)
 
 
 def test_an_object_somebody_wrote_over_is_a_problem() -> None:
