@@ -66,7 +66,7 @@ REPORTS: tuple[Report, ...] = (
     Report(
         ARGO,
         3078,
-        "During an abort the canary Service changed to and fro between two hashes, and requests failed.",
+        "During an abort the canary Service changed back and forth between two hashes, and requests failed.",
         "Until the canary Service goes it selects one revision.",
     ),
     Report(
@@ -334,7 +334,7 @@ REPORTS: tuple[Report, ...] = (
     Report(
         ARGO,
         2769,
-        "Another release before the end of the first one added the same header rule to the VirtualService twice and more.",
+        "Another release before the end of the first one added the same header rule twice and more.",
         "As above, in every style.",
     ),
     Report(
@@ -396,5 +396,65 @@ REPORTS: tuple[Report, ...] = (
         3616,
         "A canary Ingress took requests of another host.",
         "The share is given in the hosts of the Service alone.",
+    ),
+    Report(
+        KRUISE_ROLLOUTS,
+        309,
+        "The controller crashed when the plan got shorter than the step that came next.",
+        "The new plan is walked to its end, from a step that it has.",
+    ),
+    Report(
+        ARGO,
+        4973,
+        "When the workload grew after an abort, pods of the aborted version came back.",
+        "After a rollback growth brings stable pods alone.",
+    ),
+    Report(
+        ARGO,
+        3565,
+        "A manifest came with an older number of replicas and another template; the stable pods fell to nothing.",
+        "The owner's number and maxUnavailable hold from the first moment.",
+    ),
+    Report(
+        ARGO,
+        4365,
+        "The release did not end as long as a cluster autoscaler evicted single pods.",
+        "The release ends.",
+    ),
+    Report(
+        ARGO,
+        1337,
+        "An abort after several steps left some of the canary's pods.",
+        "A rollback takes every new pod, from any step.",
+    ),
+    Report(
+        ARGO,
+        2119,
+        "An abort from a late step took pods away faster than the stable ones came.",
+        "As many pods are ready as the owner demands, all the time.",
+    ),
+    Report(
+        ARGO,
+        2793,
+        "After the promotion pods of the former version stayed.",
+        "No pod of the former version is left.",
+    ),
+    Report(
+        FLAGGER,
+        1026,
+        "Each time a chart applied the Service, its selector fell back for some seconds, and the Ingress answered 503.",
+        "The pin stays while the owner's manifest is applied, and pods are ready all the time.",
+    ),
+    Report(
+        ARGO,
+        555,
+        "After a change from blue-green to canary the Rollout was stuck.",
+        "A release whose style changes in the middle can be approved to its end, and rolled back.",
+    ),
+    Report(
+        FLAGGER,
+        787,
+        "A canary Ingress that stayed after its release made the controller refuse the owner's next Ingress.",
+        "No canary Ingress is left after a release.",
     ),
 )
