@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller.api.rollout import Phase, StepState
+from controller.api.rollout import Phase, Step, StepState
 from tests.reports.played import played
 from tests.reports.test_ends import broken, limited, ready_endpoints
 from tests.unit.builders import (
@@ -74,6 +74,26 @@ def test_approvals_of_one_version_do_not_count_for_the_next(style: str) -> None:
     world.rest()
     assert (inner_of(world).current_step_index, weight_of(world)) == (1, 20)
     assert seen[:2] == [50, None]
+
+
+@played("openkruise/rollouts#309")
+@pytest.mark.parametrize("style", ["partition", "canary", BLUE_GREEN])
+@pytest.mark.parametrize("steps", [make_steps("100%"), make_steps("20%"), make_steps("60%", "80%")])
+def test_a_plan_that_gets_shorter_in_the_middle_is_walked_to_its_end(
+    style: str, steps: tuple[Step, ...]
+) -> None:
+    world = make_world(make_rollout(style=style, steps=make_steps("20%", "50%", "80%")))
+    release(world)
+    world.rest()
+    approve(world)
+    assert status_of(world).current_step_index == 2
+    world.people.replan(KEY, steps)
+    world.rest()
+    assert (status_of(world).current_step_index or 0) <= len(steps)
+    for _ in steps:
+        approve(world)
+    assert sizes_of(world) == {"v2": 10}
+    assert status_of(world).phase == Phase.HEALTHY
 
 
 # --- another size -----------------------------------------------------------------------------------
@@ -195,6 +215,35 @@ def test_the_extra_pods_of_a_canary_are_not_the_owners_replicas() -> None:
     assert workload_of(world).status.replicas == 10
 
 
+@played("argoproj/argo-rollouts#4973")
+@BOTH
+def test_growth_after_a_rollback_brings_no_pod_of_the_version_that_was_rolled_back(
+    style: str,
+) -> None:
+    world = started(style, watched=False)
+    release(world, "v1")
+    wait(world, 4)
+    new = history(world, lambda: new_pods(world))
+    for replicas in (15, 25):
+        world.people.edit(KEY, replicas=replicas)
+        wait(world, 10)
+    world.rest()
+    assert new == sorted(new, reverse=True)
+    assert sizes_of(world) == {"v1": 25}
+    assert pin_of(world, "web-canary") == "gone"
+
+
+@played("argoproj/argo-rollouts#3565")
+@BOTH
+def test_a_manifest_that_takes_an_autoscalers_pods_away_takes_no_more(style: str) -> None:
+    world = make_world(make_rollout(style=style), make_deployment(replicas=15))
+    served = history(world, lambda: ready_endpoints(world, "web"))
+    world.people.edit(KEY, template=template("v2"), replicas=10)
+    world.rest()
+    assert min(served) >= 7  # Ten pods, of which 25 % may be unavailable.
+    assert new_pods(world) == 2
+
+
 # --- lost and missing pods --------------------------------------------------------------------------
 
 
@@ -295,3 +344,33 @@ def test_a_service_that_was_made_again_in_the_middle_is_pinned_again(style: str)
     world.rest()
     assert pin_of(world) == ""
     assert ready_endpoints(world, "web") == 10
+
+
+@played("argoproj/argo-rollouts#4365")
+@BOTH
+def test_a_release_ends_although_pods_are_evicted_all_the_time(style: str) -> None:
+    world = started(style, watched=False)
+    for _ in range(2):
+        approve(world)
+        for _ in range(5):
+            for pod in tuple(world.cluster.pods)[:1]:
+                world.people.delete_pod(pod.metadata.key)
+            wait(world, 3)
+    world.rest()
+    assert sizes_of(world) == {"v2": 10}
+    assert status_of(world).phase == Phase.HEALTHY
+
+
+@played("fluxcd/flagger#1026")
+@BOTH
+def test_a_chart_that_applies_its_service_in_a_release_leaves_it_pinned_and_served(
+    style: str,
+) -> None:
+    world = started(style, watched=False)
+    served = history(world, lambda: ready_endpoints(world, "web"))
+    pins = history(world, lambda: pin_of(world))
+    for _ in range(3):
+        world.people.apply_service(make_service())
+        wait(world, 5)
+    assert pins == [revision_of(world, "v1")]
+    assert min(served) >= 8

@@ -120,6 +120,34 @@ def test_a_mended_version_is_released_after_a_rollback_and_during_one(style: str
         assert "+v2" not in pods
 
 
+@played("argoproj/argo-rollouts#1337", "argoproj/argo-rollouts#2119")
+@pytest.mark.parametrize("style", ["partition", "canary", BLUE_GREEN])
+def test_a_rollback_from_a_late_step_takes_every_new_pod_and_keeps_enough_ready(style: str) -> None:
+    world = make_world(make_rollout(style=style, steps=make_steps("40%", "60%", "80%")))
+    release(world)
+    world.rest()
+    for _ in range(2):
+        approve(world)
+    ready = history(world, lambda: sum(pod.ready_since is not None for pod in world.cluster.pods))
+    release(world, "v1")
+    world.rest()
+    assert is_as_before(world)
+    assert min(ready) >= 8  # The owner's maxUnavailable is 25 %.
+
+
+@played("argoproj/argo-rollouts#2793")
+@pytest.mark.parametrize("style", ["partition", "canary", BLUE_GREEN])
+def test_after_the_last_approval_no_pod_of_the_former_version_is_left(style: str) -> None:
+    world = make_world(make_rollout(style=style, steps=make_steps("10%", "25%", "50%", "75%")))
+    release(world)
+    world.rest()
+    for _ in range(4):
+        approve(world)
+    assert sizes_of(world) == {"v2": 10}
+    assert ready_endpoints(world, "web") == 10
+    assert pin_of(world) == ""
+
+
 @played("argoproj/argo-rollouts#4128")
 @BOTH
 def test_pods_that_never_start_stall_the_release_at_the_deadline(style: str) -> None:

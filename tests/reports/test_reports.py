@@ -1,6 +1,7 @@
 """The log of reports: every row is played by a test, named once, and honest about its result."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +27,8 @@ def test_a_row_says_what_was_seen_what_is_wanted_and_why_it_falls_short(report: 
     assert report.seen.endswith(".")
     assert report.wanted.endswith(".")
     assert bool(report.reason) is (report.result is not Result.RIGHT)
+
+
+def test_the_page_about_reliability_says_how_many_there_are() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reliability.md"
+    assert f"Each of its {len(REPORTS)} rows" in page.read_text()

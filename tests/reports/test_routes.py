@@ -1,12 +1,21 @@
 """Reports about gateways: what a step writes, judged by the routing rules of each gateway."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from controller.api.rollout import HttpRouteMatch, ValueMatch
+from tests.component.cli_simulation.test_simulate import (
+    INGRESS,
+    SERVICE,
+    rollout,
+    simulate,
+    workload,
+)
 from tests.component.luaworker.process import Worker
 from tests.reports.played import played
 from tests.reports.test_ends import broken
@@ -311,3 +320,14 @@ async def test_the_canary_ingress_has_each_host_and_path_of_the_service_and_no_o
         (host, path): nginx.ingresses(made, Request(path, host=host)) for host, path in expected
     }
     assert found == expected
+
+
+@played("fluxcd/flagger#787")
+def test_no_canary_ingress_is_left_that_could_contest_the_owners(tmp_path: Path) -> None:
+    """The controller of ingress-nginx refuses an Ingress whose host and path another one has already."""
+    plan = rollout(ingress={"name": "web"})
+    result = simulate(tmp_path, plan, workload(), SERVICE, INGRESS, form="json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert [change["what"] for change in found["steps"][0]["routes"]] == ["made"]
+    assert found["restored"] is True

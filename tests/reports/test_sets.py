@@ -143,3 +143,32 @@ def test_no_pin_of_blue_green_outlives_a_change_of_the_style(after: str) -> None
         approve(world)
     assert pin_of(world) == ""
     assert sizes_of(world) == {"v3": 10}
+
+
+STYLES = ("partition", "canary", BLUE_GREEN)
+
+
+@played("argoproj/argo-rollouts#555")
+@pytest.mark.parametrize("before", STYLES)
+@pytest.mark.parametrize("after", STYLES)
+@pytest.mark.parametrize("end", ["approved", "rolled back"])
+def test_a_release_whose_style_changes_in_the_middle_comes_to_its_end(
+    before: str, after: str, end: str
+) -> None:
+    steps = make_steps("20%", "50%")
+    world = make_world(make_rollout(style=before, steps=steps))
+    release(world)
+    world.rest()
+    served = history(world, lambda: ready_endpoints(world, "web"))
+    world.people.change(KEY, lambda _: make_rollout(style=after, steps=steps).spec)
+    world.rest()
+    if end == "approved":
+        for _ in steps:
+            approve(world)
+    else:
+        release(world, "v1")
+        world.rest()
+    assert status_of(world).phase == Phase.HEALTHY
+    assert sizes_of(world) == {"v2" if end == "approved" else "v1": 10}
+    assert (pin_of(world), pin_of(world, "web-canary"), weight_of(world)) == ("", "gone", None)
+    assert min(served) >= 5
