@@ -202,7 +202,8 @@ def _steps_in_flight(was: JsonObject, now: JsonObject, index: int | None) -> Fin
         f"the number of steps may change during a release only behind the present step, {done}: leave the replicas "
         f"of the first {done} as they are"
     )
-    return (FieldError("spec.strategy.steps", Fault.FORBIDDEN, detail),)
+    style = "blueGreen" if child(now, "strategy", "blueGreen") else "canary"
+    return (FieldError(f"spec.strategy.{style}.steps", Fault.FORBIDDEN, detail),)
 
 
 def _shown_path(path: str, written: JsonObject) -> str:

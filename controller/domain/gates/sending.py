@@ -14,6 +14,10 @@ from controller.api.names import SEND_TO
 from controller.domain.decision import Value
 
 
+USUAL_PORTS = (None, 80, 443)
+"""An entry need not name them: the host alone means all of its ports."""
+
+
 class GateSecret(Value, frozen=True):
     """A Secret that a gate names; `send_to` is its annotation, empty without one."""
 
@@ -46,7 +50,8 @@ class GateSecret(Value, frozen=True):
         """Why its values may not be sent there, and what to do; empty if they may."""
         if self.anywhere or any(_admits(entry, host, port) for entry in self._hosts):
             return ""
-        setting = shlex.quote(f"{SEND_TO}={','.join((*self._hosts, host))}")
+        place = host if port in USUAL_PORTS else f"{_bracketed(host)}:{port}"
+        setting = shlex.quote(f"{SEND_TO}={','.join((*self._hosts, place))}")
         if not self._hosts:
             why = f"has no annotation {SEND_TO}, so no gate may use it"
         else:
@@ -55,6 +60,11 @@ class GateSecret(Value, frozen=True):
             f"{self} {why}: a person who may write the Secret allows it with "
             f"kubectl annotate secret {self.name} -n {self.namespace} --overwrite {setting}"
         )
+
+
+def _bracketed(host: str) -> str:
+    """The host as it stands before a port: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def _admits(entry: str, host: str, port: int | None) -> bool:

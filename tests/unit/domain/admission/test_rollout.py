@@ -203,12 +203,23 @@ def test_the_number_of_steps_may_change_behind_the_present_one(
     assert bool(admit_rollout(obj, other, ()).findings) is not allowed
 
 
+THREE = [{"replicas": 1}, {"replicas": 2}, {"replicas": 3}]
+
+
 def test_a_number_of_steps_that_is_ambiguous_is_refused_in_v1beta1_alone() -> None:
     obj = in_step(2, 1, 2, 3)
     fewer = edited(obj, "spec", "strategy", "canary", "steps", to=[{"replicas": 3}])
-    assert "leave the replicas of the first 2 as they are" in admit_rollout(obj, fewer, ()).message
+    refused = admit_rollout(obj, fewer, ()).message
+    assert "leave the replicas of the first 2 as they are" in refused
+    assert "spec.strategy.canary.steps" in refused
     assert not admit_rollout(to_v1alpha1(obj), to_v1alpha1(fewer), ()).findings
     assert not admit_rollout(raw("Disabling"), fewer, ()).findings
+
+
+def test_an_ambiguous_number_of_steps_is_reported_at_the_steps_of_its_style() -> None:
+    obj = changed(in_step(2, 1, 2, 3), ("spec", "strategy"), {"blueGreen": {"steps": THREE}})
+    fewer = changed(obj, ("spec", "strategy", "blueGreen", "steps"), THREE[2:])
+    assert "spec.strategy.blueGreen.steps" in admit_rollout(obj, fewer, ()).message
 
 
 def test_the_style_annotation_is_frozen_in_v1alpha1() -> None:

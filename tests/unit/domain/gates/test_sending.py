@@ -88,3 +88,19 @@ def test_the_line_ends_that_an_editor_leaves_are_no_part_of_a_value() -> None:
     found = GateSecret("shop", "creds", {"token": "a b\r\n", "other": "\nc"}, "metrics.test")
     assert found.without_line_ends().values == {"token": "a b", "other": "c"}
     assert found.without_line_ends().send_to == "metrics.test"
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "named"),
+    [
+        (HOST, 9090, f"{HOST}:9090"),
+        ("::1", 9090, "'moonshift.dev/send-to=[::1]:9090'"),
+        (HOST, 80, HOST),
+    ],
+)
+def test_the_command_allows_no_other_port_than_the_asked_one(
+    host: str, port: int, named: str
+) -> None:
+    assert secret("").refusal(host, port).endswith(named)
+    allowed = named.strip("'").rpartition("=")[2]
+    assert secret(allowed).refusal(host, port) == ""
