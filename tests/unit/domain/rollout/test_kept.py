@@ -9,6 +9,8 @@ from controller.api.jsontree import JsonObject
 from controller.api.rollout import MoonshiftStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Refusal
+from controller.domain.rollout.kept import corrected
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
@@ -277,3 +279,16 @@ def test_a_rollout_goes_although_what_it_keeps_cannot_be_deleted() -> None:
     world.rest()
     wait(world, 60)
     assert KEY not in {rollout.metadata.key for rollout in world.cluster.rollouts}
+
+
+def test_a_copy_of_the_owners_values_is_dropped_while_there_is_no_workload() -> None:
+    world = impatient("canary")
+    release(world)
+    world.rest()
+    forge(world, owners_record='{"paused":true}')
+    world.cluster.deployments.remove(KEY)
+    seen = world.observe(KEY)
+    assert seen is not None
+    context, notes = corrected(ReleaseContext(seen=seen, now=world.cluster.now))
+    assert moonshift_status(context.seen.rollout.status).owners_record == ""
+    assert [note.reason for note in notes] == [reasons.STATUS_MENDED]

@@ -8,6 +8,11 @@ from controller.api.meta import Key
 from controller.api.networking import ServiceSpec
 from controller.api.rollout import Phase
 from controller.domain import reasons
+from controller.domain.rollout.last_endpoints import (
+    endpoints_are_missing,
+    selects_none_of_the_template,
+)
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     BLUE_GREEN,
@@ -255,3 +260,49 @@ def test_no_end_is_healthy_while_no_pod_behind_the_stable_service_is_ready(style
     world.people.edit(KEY, template=template("v1"))
     world.rest()
     assert not empty[1:]
+
+
+def looked_at(world: World) -> ReleaseContext:
+    seen = world.observe(KEY)
+    assert seen is not None
+    return ReleaseContext(seen=seen, now=world.cluster.now)
+
+
+def test_a_label_that_a_webhook_adds_to_pods_keeps_the_service() -> None:
+    """No new pod is ready yet, and the template alone does not have the label."""
+    world = make_world()
+    world.people.fail_pods(frozenset({world.cluster.revision_of(template("v2"))}))
+    world.people.edit(KEY, template=template("v2"))
+    world.rest()
+    correcting(world, "web", **{"app": "web", "istio.io/rev": "stable"})
+    context = looked_at(world)
+    assert selects_none_of_the_template(context, status_of(world)) is None
+    correcting(world, "web", app="web", colour="red")
+    found = selects_none_of_the_template(looked_at(world), status_of(world))
+    assert found is not None
+    assert found.reason == reasons.SERVICE_SELECTS_NO_POD
+
+
+def test_an_end_waits_while_no_pod_behind_the_service_is_ready() -> None:
+    world = make_world()
+    world.people.edit(KEY, template=template("v2"))
+    world.rest()
+    assert endpoints_are_missing(looked_at(world), status_of(world)) is None
+    correcting(world, "web", app="web", colour="red")
+    world.tick()
+    stop = endpoints_are_missing(looked_at(world), status_of(world))
+    assert stop is not None
+    assert stop.problem is not None
+
+
+def test_a_service_of_pods_that_their_owner_keeps_loses_no_endpoint() -> None:
+    """The owner's partition keeps old pods, and the Service selects a label that the new template changed."""
+    limits = {"type": "RollingUpdate", "rollingUpdate": {"partition": 4}}
+    pod_set = make_pod_set("StatefulSet", strategy=limits)
+    spec = structs.replace(pod_set.spec, template=labelled("v1"))
+    world = make_set_world("StatefulSet", structs.replace(pod_set, spec=spec))
+    selecting(world, app="web", version="v1")
+    world.rest()
+    world.people.edit_set(KEY, template=labelled("v2"))
+    world.rest()
+    assert selects_none_of_the_template(looked_at(world), status_of(world)) is None

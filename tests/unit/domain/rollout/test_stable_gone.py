@@ -159,3 +159,12 @@ def test_a_step_that_takes_all_pods_is_no_loss() -> None:
     approve(world)
     assert sizes_of(world) == {"v2": 10}
     assert stalled(world)[0] == ""
+
+
+def test_undo_makes_stable_pods_although_nothing_kept_their_replica_set() -> None:
+    """A paused Deployment creates no ReplicaSet: it is resumed with its stable template."""
+    world = lost_stable(at_half("canary"))
+    release(world, "v1")
+    world.rest()
+    assert sizes_of(world) == {"v1": 10}
+    assert status_of(world).phase == Phase.HEALTHY
