@@ -65,7 +65,7 @@ async def test_a_rollout_that_cannot_be_read_is_an_error_in_one_line(
     tmp_path: Path, command: str
 ) -> None:
     rollout = make_rollout()
-    rollout["status"]["moonshift"] = "of another version"
+    rollout["spec"] = "of another version"
     async with cluster(tmp_path, rollout) as api:
         result = await api.run(*command.split())
     assert result.exit_code == 1
