@@ -13,7 +13,6 @@ from msgspec import structs
 from controller.api.names import SEND_TO
 from controller.domain.decision import Value
 
-
 USUAL_PORTS = (None, 80, 443)
 """An entry need not name them: the host alone means all of its ports."""
 

@@ -297,7 +297,7 @@ def test_an_end_waits_while_no_pod_behind_the_service_is_ready() -> None:
 
 def test_a_service_of_pods_that_their_owner_keeps_loses_no_endpoint() -> None:
     """The owner's partition keeps old pods, and the Service selects a label that the new template changed."""
-    limits = {"type": "RollingUpdate", "rollingUpdate": {"partition": 4}}
+    limits: dict[str, object] = {"type": "RollingUpdate", "rollingUpdate": {"partition": 4}}
     pod_set = make_pod_set("StatefulSet", strategy=limits)
     spec = structs.replace(pod_set.spec, template=labelled("v1"))
     world = make_set_world("StatefulSet", structs.replace(pod_set, spec=spec))
