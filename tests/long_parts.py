@@ -63,7 +63,6 @@ PARTS = (
     Part(
         "requests while processes end", ("traffic/test_disturbed.py",), environment=FEWER_REQUESTS
     ),
-    Part("deliberate defects", ("mutations",)),
     Part(
         "a struggling plane, shards and certificates",
         ("cluster/test_struggling_plane.py", IN_TURN),
@@ -77,6 +76,7 @@ PARTS = (
         ),
     ),
     *shares(3, "a real node", "node"),
+    Part("deliberate defects", ("mutations",)),
     Part("the original's own tests", ("originals_suite",)),
     Part(
         "many examples of every property of a release",
