@@ -54,7 +54,7 @@ IN_TURN = "cluster/in_turn"
 PARTS = (
     *shares(5, "troubles", "trouble"),
     *shares(3, "the controller killed at every write", "kill/test_writes.py"),
-    Part("the worker killed in every call", ("kill/test_worker.py",)),
+    Part("deliberate defects", ("mutations",)),
     *shares(2, "workloads", "cluster/test_workloads.py"),
     *shares(2, "workloads of OpenKruise", "cluster/kruise"),
     Part("gateway kinds and replays", ("cluster/test_every_kind.py", "cluster/test_replays.py")),
@@ -76,7 +76,7 @@ PARTS = (
         ),
     ),
     *shares(3, "a real node", "node"),
-    Part("deliberate defects", ("mutations",)),
+    Part("the worker killed in every call", ("kill/test_worker.py",)),
     Part("the original's own tests", ("originals_suite",)),
     Part(
         "many examples of every property of a release",

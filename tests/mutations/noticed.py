@@ -63,9 +63,6 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_an_approval_while_the_spec_is_paused_is_kept": (
         "an approval is used up while the spec is paused",
     ),
-    "test_the_running_revision_is_stable_if_none_was_known": (
-        "the running revision is not taken for stable although no stable one is recorded",
-    ),
     "test_a_stable_revision_stays_stable_with_any_other_revision": (
         "the revision that runs after zero replicas is taken for stable",
     ),

@@ -284,12 +284,6 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "        and replica_set.revision == ours.stable_revision\n",
             "unit/domain/rollout/test_kept.py::test_a_replica_set_whose_template_was_changed_is_no_way_back",
         ),
-        (
-            "a forged stable revision stays",
-            "    if not facts.stable_revision or known == (ours.stable_revision, ours.stable_template):\n",
-            "    if facts.stable_revision or known == (ours.stable_revision, ours.stable_template):\n",
-            "unit/domain/rollout/test_kept.py::test_a_forged_stable_revision_is_corrected_from_what_the_release_keeps",
-        ),
     ),
     *named(
         "controller.domain.rollout.moving.rebuilding",

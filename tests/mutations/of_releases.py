@@ -80,12 +80,6 @@ OF_RELEASES: tuple[Mutation, ...] = (
             APPROVALS,
         ),
         (
-            "the running revision is not taken for stable although no stable one is recorded",
-            "        context.admission_paused\n        and not context.returning\n",
-            "        context.replicas < 0\n        and not context.returning\n",
-            FROM_ZERO,
-        ),
-        (
             "the revision that runs after zero replicas is taken for stable",
             "        and not context.returning\n        and not moonshift_status(status).stable_revision\n    ):\n",
             "        and not context.returning\n    ):\n",
