@@ -136,7 +136,7 @@ def slimmed(found: ControllerRevision) -> ControllerRevision:
 
 
 def kept_facts(found: ControllerRevision) -> KeptFacts | None:
-    """What a ControllerRevision of ours keeps; None for one without our label, or of another workload."""
+    """The facts in a ControllerRevision of ours; None for one without our label, or of another workload."""
     workload = found.metadata.labels.get(KEPT_FOR)
     if not workload:
         return None

@@ -104,7 +104,7 @@ class RevisionSeen(Value, frozen=True):
 
 
 class KeptSeen(Value, frozen=True):
-    """A ControllerRevision of ours, owned by the Rollout: what it keeps, and the hash of the template in it."""
+    """A ControllerRevision of ours, owned by the Rollout: its facts, and the hash of the template in it."""
 
     name: str
     uid: str

@@ -1,7 +1,7 @@
 """ControllerRevisions of ours: the stable template of a Deployment, and the workload owner's own values, for a release.
 
 Why a ControllerRevision: the built-in roles of people may read and not write it, so that nobody can put a template or
-values there which they could not write into the workload. Invariant: what is read from one is used only if the Rollout
+values there which they could not write into the workload. Invariant: the content of one is used only if the Rollout
 owns it, its label names the workload, and its template has the expected hash.
 """
 

@@ -1,7 +1,7 @@
 """Access tokens that were granted, until shortly before they expire.
 
-Invariant: bounded in size, in number and in age, for each namespace and in all: what one tenant's server grants takes
-no memory from others, and takes no place of theirs. Only a hash of the question is kept, which contains a password.
+Invariant: bounded in size, in number and in age, for each namespace and in all: the tokens of one tenant's server take
+no memory from others, and no place of theirs. Only a hash of the question is kept, which contains a password.
 """
 
 import hashlib

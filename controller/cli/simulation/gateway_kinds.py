@@ -1,7 +1,7 @@
 """The API server's refusals of gateway objects that a release writes, for kinds whose published schemas are packaged.
 
 Why: a script's answer can be no object of its kind (a list that became an object, a weight that is no whole number),
-and a simulation without an API server would call it well. Invariant: what the owner wrote is not judged, because the
+and a simulation without an API server would call it well. Invariant: the owner's own text is not judged, because the
 cluster may have another version of the CRD than the one here; only a mistake that the object did not have before is
 one. Unknown fields and rules in CEL are left to the server. `localcluster.gateway_schemas` writes the schemas.
 """

@@ -146,7 +146,7 @@ def kept_record(old: JsonObject, kept: str) -> OwnersRecord | None:
 
 
 def lost_its_record(old: JsonObject) -> bool:
-    """A workload under release does not record its owner's own values: what the release keeps is needed."""
+    """A workload under release does not record its owner's own values: the ones that the release keeps are needed."""
     return IN_PROGRESSING in child(old, "metadata", "annotations") and record_of(old) is None
 
 

@@ -14,7 +14,7 @@ from msgspec import structs
 from controller.api.analysis import JobQuery
 from controller.api.jsontree import JsonObject, changed, child, items
 from controller.domain.gates import jobs
-from controller.domain.gates.origins import Origin, Piece, Unplaced, Word, unfit
+from controller.domain.gates.origins import Origin, Piece, Placed, Unplaced, Word, joined, unfit
 
 PREFIX = "MOONSHIFT_ARG_"
 _CONTAINERS = ("containers", "initContainers")
@@ -38,32 +38,20 @@ def two_of_one_variable(names: Sequence[str]) -> tuple[str, str] | None:
 
 def in_environment(pieces: Sequence[Piece]) -> str | Unplaced:
     """The value of a variable; `$` of others is doubled, so that Kubernetes puts nothing in its place."""
-    done = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            done += piece
-        elif piece.word.origin is not Origin.OTHERS:
-            done += piece.word.text
-        else:
-            if why := unfit(piece.word.text):
-                return Unplaced(piece.name, f"it {why}")
-            if any(found.end() == len(done) for found in _OPEN_REFERENCE.finditer(done)):
-                return Unplaced(piece.name, "it stands behind a $, and would choose a variable")
-            done += _literal(piece.word.text)
-    return done
+    return joined(pieces, _in_environment)
+
+
+def _in_environment(placed: Placed, before: str) -> str | Unplaced:
+    if why := unfit(placed.word.text):
+        return Unplaced(placed.name, f"it {why}")
+    if any(found.end() == len(before) for found in _OPEN_REFERENCE.finditer(before)):
+        return Unplaced(placed.name, "it stands behind a $, and would choose a variable")
+    return _literal(placed.word.text)
 
 
 def anywhere_else(pieces: Sequence[Piece]) -> str | Unplaced:
     """A text in any other field of a Job: nothing of others may stand there."""
-    done = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            done += piece
-        elif piece.word.origin is Origin.OTHERS:
-            return Unplaced(piece.name, _remedy(piece.name))
-        else:
-            done += piece.word.text
-    return done
+    return joined(pieces, lambda placed, _: Unplaced(placed.name, _remedy(placed.name)))
 
 
 def _remedy(name: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from controller.domain.gates.origins import Origin, Piece, Unplaced, unfit
+from controller.domain.gates.origins import Piece, Placed, Unplaced, joined, unfit
 
 HOST = "it would say which address is asked"
 FOLDER = "it stands for another folder of the path"
@@ -20,18 +20,13 @@ _HEADER = re.compile(r"[ !#-+\--:<-\[\]-z~]*")
 
 def in_address(pieces: Sequence[Piece]) -> str | Unplaced:
     """The address with every word in its place; or the word that may not stand there."""
-    done = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            done += piece
-        elif piece.word.origin is not Origin.OTHERS:
-            done += piece.word.text
-        else:
-            text = piece.word.text
-            if why := _refused(text, done):
-                return Unplaced(piece.name, why)
-            done += quote(text, safe="")
-    return done
+    return joined(pieces, _in_address)
+
+
+def _in_address(placed: Placed, before: str) -> str | Unplaced:
+    if why := _refused(placed.word.text, before):
+        return Unplaced(placed.name, why)
+    return quote(placed.word.text, safe="")
 
 
 def _refused(text: str, before: str) -> str:
@@ -46,13 +41,11 @@ def _refused(text: str, before: str) -> str:
 
 def in_header(pieces: Sequence[Piece]) -> str | Unplaced:
     """The header's value with every word in its place; or the word that may not stand there."""
-    done = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            done += piece
-            continue
-        text = piece.word.text
-        if piece.word.origin is Origin.OTHERS and (unfit(text) or not _HEADER.fullmatch(text)):
-            return Unplaced(piece.name, HEADER)
-        done += text
-    return done
+    return joined(pieces, _in_header)
+
+
+def _in_header(placed: Placed, _: str) -> str | Unplaced:
+    text = placed.word.text
+    if unfit(text) or not _HEADER.fullmatch(text):
+        return Unplaced(placed.name, HEADER)
+    return text

@@ -6,6 +6,7 @@ may not write the gate: who may annotate a workload must not decide about its ve
 """
 
 import re
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
 from controller.domain.decision import Value
@@ -51,6 +52,26 @@ class Unplaced(Value, frozen=True):
 
     name: str
     why: str
+
+
+def joined(
+    pieces: Sequence[Piece], put: Callable[[Placed, str], "str | Unplaced"]
+) -> "str | Unplaced":
+    """The text with every word in its place. `put` gets each word of others and the text before it, and returns the
+    word as it may stand there.
+    """
+    done = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            done += piece
+        elif piece.word.origin is not Origin.OTHERS:
+            done += piece.word.text
+        else:
+            made = put(piece, done)
+            if isinstance(made, Unplaced):
+                return made
+            done += made
+    return done
 
 
 def name_of_release(text: str) -> Word:

@@ -2,7 +2,7 @@
 
 Invariant: pure. A template that does not exist, cannot be read, or needs an argument without a value is returned as a
 problem; a gate is never measured with a part of its metrics. An argument of the gate outranks a template's default.
-Each value keeps who wrote it: an annotation is no part of a query.
+Each value keeps the origin of its text: an annotation is no part of a query.
 """
 
 from collections.abc import Mapping

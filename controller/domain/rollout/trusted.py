@@ -1,4 +1,4 @@
-"""Reads a stored status with doubt: what it says has to agree with itself, with the plan and with the workload.
+"""Reads a stored status with doubt: its fields have to agree with each other, with the plan and with the workload.
 
 Why it exists: the status is the controller's, and admission and a policy keep others from it. Both may be away for a
 while, and then somebody can write anything: a step that the plan does not have, an end that was never reached, the new
@@ -77,7 +77,7 @@ def _is_at_a_step(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def _asked_again(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """The present step begins again: what is in place stays, and its pause is entered anew."""
+    """The present step begins again: its pods and routes stay, and its pause is entered anew."""
     return go_to(context, status, min(max(1, moonshift_status(status).step), len(context.steps)))
 
 

@@ -18,7 +18,7 @@ from controller.domain.observation import RoutePresent, RouteSeen
 def noted(
     known: NamedContent | None, routes: tuple[RouteSeen, ...], now: datetime
 ) -> NamedContent | None:
-    """What other objects may name, with the time at which it was first seen; None if there is nothing."""
+    """The content that other objects may name, with the time at which it was first seen; None if there is none."""
     found = [
         f"{route.reference} {route.state.named}"
         for route in routes

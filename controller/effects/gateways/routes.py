@@ -2,8 +2,8 @@
 
 `ensure` first checks everything that can fail (kinds, rights, objects, scripts, answers) and writes nothing unless
 every object's new content is known; then objects are written in the order of the scripts' headers. A write that changes
-what a deeper object says, or makes a companion object, ends the pass: an object that may name it is written a grace
-period later (`domain/traffic/named_content`).
+the content of a deeper object, or makes a companion object, ends the pass: an object that may name it is written a
+grace period later (`domain/traffic/named_content`).
 
 One write per object sets the content, the stored original and our record together, so a crash cannot separate them. The
 record holds the content that we *sent*. A later pass compares the live object with that. Fields that the server adds

@@ -33,8 +33,8 @@ class Settling(msgspec.Struct, frozen=True):
         return Settling(depth=change.depth, written=True)
 
     def wait(self, change: Change) -> NotYet:
-        """The object is written in a later pass: one that sees what was written now, or after the grace period."""
+        """The object is written in a later pass, which sees the present writes, or the end of the grace period."""
         return NotYet(
-            f"{change.target.subject} follows a grace period after what it names",
+            f"{change.target.subject} follows a grace period after the objects that it names",
             self.seconds or None,
         )
