@@ -127,24 +127,18 @@ class Story:
         await self.govern()
         await self.release(manifests.NEW_IMAGE)
 
-    async def release(self, image: str, **container: JsonObject) -> None:
-        """Change the template: the image, and other fields of its container."""
-        await self.release_labelled(image, {}, **container)
-
-    async def release_labelled(
-        self, image: str, labels: dict[str, str], **container: JsonObject
+    async def release(
+        self, image: str, labels: Mapping[str, str] | None = None, **container: JsonObject
     ) -> None:
-        """Change the template: the image, and labels of its pods."""
+        """Change the template: the image, and other fields of its container; or labels of its pods."""
         if not self.actions:
             await self._snapshot()
         containers = [{"name": "main", "image": image, **container}]
-        template: JsonObject = {"spec": {"containers": containers}}
-        if labels:
-            template["metadata"] = {"labels": labels}
-        body = {"spec": {"template": template}}
-        answer = await self.client.patch(path_of(self.key(self.workload)), body)
-        spec = self.expected[self.key(self.workload)]["spec"]
-        spec["template"]["metadata"]["labels"] |= labels
+        template = {"metadata": {"labels": {**(labels or {})}}, "spec": {"containers": containers}}
+        path = path_of(self.key(self.workload))
+        answer = await self.client.patch(path, {"spec": {"template": template}})
+        expected = self.expected[self.key(self.workload)]["spec"]["template"]
+        expected["metadata"]["labels"] |= labels or {}
         self._did("release", answer, image)
 
     async def give_id(self, rollout_id: str) -> None:

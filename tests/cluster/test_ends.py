@@ -49,7 +49,7 @@ async def test_a_release_stops_before_the_stable_service_is_left_without_a_pod(
     await story.create(manifests.workload(app), service, manifests.virtual_service(app))
     await story.pods_ready()
     await story.govern()
-    await story.release_labelled(NEW_IMAGE, {LABEL: "next"})
+    await story.release(NEW_IMAGE, {LABEL: "next"})
     await stopped_for_the_selector(story)
     body: JsonObject = {"spec": {"selector": {LABEL: "next"}}}
     await story.client.patch(services_path(app, app.canary_service), body)

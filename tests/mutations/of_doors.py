@@ -211,19 +211,19 @@ OF_DOORS: tuple[Mutation, ...] = (
             "a Secret is sent to hosts that it does not name",
             "            _sent_to(one, place)\n",
             "            del one\n",
-            "component/measure/test_fetching.py::test_a_secret_is_not_sent_to_a_host_that_it_does_not_name",
+            "component/measure/test_secrets_sent.py::test_a_secret_is_not_sent_to_a_host_that_it_does_not_name",
         ),
         (
             "the server of tokens gets a Secret that does not name it",
             "        _sent_to(auth, url)\n",
             "",
-            "component/measure/test_fetching.py::test_the_server_of_tokens_gets_no_secret_that_does_not_name_it",
+            "component/measure/test_secrets_sent.py::test_the_server_of_tokens_gets_no_secret_that_does_not_name_it",
         ),
         (
             "a server's words are shown with the Secret that they repeat",
             "            if repeated_in_refusal(refused.body, confidential):\n",
             "            if not confidential:\n",
-            "component/measure/test_fetching.py::test_a_server_that_repeats_a_secret_is_not_quoted",
+            "component/measure/test_secrets_sent.py::test_a_server_that_repeats_a_secret_is_not_quoted",
         ),
     ),
 )
