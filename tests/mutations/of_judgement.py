@@ -79,8 +79,8 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         "controller.domain.gates.in_job",
         (
             "a text of others stands in a command",
-            "        elif piece.word.origin is Origin.OTHERS:\n            return Unplaced(piece.name, _remedy(piece.name))\n",
-            "",
+            "    return joined(pieces, lambda placed, _: Unplaced(placed.name, _remedy(placed.name)))\n",
+            "    return joined(pieces, lambda placed, _: placed.word.text)\n",
             "unit/domain/gates/test_hostile_texts.py::test_nobody_who_annotates_a_workload_decides_what_a_job_runs",
         ),
     ),
