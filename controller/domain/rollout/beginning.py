@@ -48,7 +48,7 @@ def begin(context: ReleaseContext, status: RolloutStatus, stable: tuple[str, str
     stable = stable_by_id(context, stable) if by_id else stable
     before = stable_in_words(context, stable[0])
     ours = MoonshiftStatus(
-        release=context.release,
+        release=context.identity,
         by_id=by_id,
         revision=context.template_hash,
         template=context.template_hash,

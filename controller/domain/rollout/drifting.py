@@ -4,8 +4,6 @@ Invariant: no action writes an object whose change is left in place. A put-back 
 three of them, it would be a fight of two writers, although nothing was written.
 """
 
-from datetime import datetime
-
 from msgspec import structs
 
 from controller.api.rollout import RolloutStatus
@@ -38,17 +36,19 @@ def drift_of(context: ReleaseContext, status: RolloutStatus, index: int) -> Drif
 
 
 def noted(
-    status: RolloutStatus, drift: Drift, now: datetime
+    context: ReleaseContext, status: RolloutStatus, drift: Drift
 ) -> tuple[RolloutStatus, tuple[Note, ...]]:
     """The status with the reaction to the drift, and the notes about it."""
     notes: tuple[Note, ...] = ()
     if drift.put_back:
         text = f"{drift.put_back}; it is put back"
         notes = (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
-    found = shown(drift, condition(status, DRIFTED), now)
+    found = shown(drift, condition(status, DRIFTED), context.now)
     if found is None:
         return status, notes
-    return with_condition(status, DRIFTED, found.value, found.reason, found.text, now), notes
+    return with_condition(
+        status, DRIFTED, found.value, found.reason, found.text, context.now
+    ), notes
 
 
 def without_put_back(decision: Decision, before: RolloutStatus) -> Decision:

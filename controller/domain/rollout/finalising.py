@@ -282,10 +282,10 @@ def _release_for_deletion(context: ReleaseContext, status: RolloutStatus) -> Sto
     labelled = context.labelled or names.STABLE_REVISION in context.meta.labels
     if taken or not (held or labelled):
         return None
-    release = mechanism_of(context).release(context, keep_mark=False, drop_label=True)
+    taken_off = mechanism_of(context).release(context, keep_mark=False, drop_label=True)
     # The label alone is not waited for: another Rollout of the workload would add it again, for ever.
     last: tuple[Action, ...] = () if held else (RemoveFinalizer(),)
-    return Stop(status=status, actions=(release, *last))
+    return Stop(status=status, actions=(taken_off, *last))
 
 
 def _marked(context: ReleaseContext) -> bool:

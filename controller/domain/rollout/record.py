@@ -8,7 +8,7 @@ import msgspec
 
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, RecordRelease
-from controller.domain.history import Outcome, Release, history_of
+from controller.domain.history import FinishedRelease, Outcome, history_of
 from controller.domain.rollout.release_context import (
     ReleaseContext,
     canary_status,
@@ -26,7 +26,7 @@ def recorded(
     inner = canary_status(status)
     if keep <= 0 or not moonshift_status(status).visits:
         return ()
-    release = Release(
+    finished = FinishedRelease(
         rollout=context.seen.rollout,
         ours=moonshift_status(status),
         rollout_id=inner.observed_rollout_id,
@@ -39,7 +39,7 @@ def recorded(
         routes=context.seen.routes,
         services=_services(context),
     )
-    return (RecordRelease(history_of(release), keep),)
+    return (RecordRelease(history_of(finished), keep),)
 
 
 def _workload(context: ReleaseContext, outcome: Outcome) -> msgspec.Raw | None:

@@ -273,7 +273,7 @@ def _refreshed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
             stable_template=template,
         )
     return (
-        with_moonshift_status(status, release=context.release)
+        with_moonshift_status(status, release=context.identity)
         if context.owners is not None
         else status
     )

@@ -181,7 +181,7 @@ def _route(context: ReleaseContext, status: RolloutStatus) -> Transition:
         if waiting is not None:
             return waiting
         drift = drift_of(context, status, index)
-        status, notes = noted(status, drift, context.now)
+        status, notes = noted(context, status, drift)
         if drift.held is not None:
             return Stop(status, wake_at=drift.wake_at, problem=drift.held)
         actions = routing.ensure_routes(context, status, index)
@@ -279,7 +279,7 @@ def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:
 def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
     """`transition` with repairs of the routes in addition; without them if another writer changed the routes again."""
     drift = drift_of(context, transition.status, index)
-    status, notes = noted(transition.status, drift, context.now)
+    status, notes = noted(context, transition.status, drift)
     if drift.held is not None:
         times = [time for time in (transition.wake_at, drift.wake_at) if time is not None]
         return structs.replace(

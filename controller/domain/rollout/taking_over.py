@@ -184,7 +184,7 @@ def _resumed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
     edited = bool(inner.rollout_hash) and inner.rollout_hash != context.seen.plan_hash
     index = _step(context, status)
     ours = MoonshiftStatus(
-        release=context.release,
+        release=context.identity,
         revision=context.template_hash,
         # Without it the present template counts as another revision, which begins at step 1.
         template=context.template_hash if known else "",

@@ -133,7 +133,7 @@ class Watch:
             return
         if not self.excused and context.replicas > 0:
             self.routes_lead_to_ready_pods(context)
-        of_this = (ours.release, ours.workload_uid) == (context.release, context.meta.uid)
+        of_this = (ours.release, ours.workload_uid) == (context.identity, context.meta.uid)
         of_this = of_this and context.template_hash != ours.stable_template
         of_this = of_this and not self.forced
         if of_this and status.phase == Phase.PROGRESSING and not ours.goal and context.replicas > 0:

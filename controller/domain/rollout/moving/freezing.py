@@ -66,7 +66,7 @@ def freeze_again(context: ReleaseContext, status: RolloutStatus) -> FreezeWorklo
         workload=context.workload_key,
         generation=context.meta.generation,
         rollout=context.seen.rollout.metadata.name,
-        release=context.kept_release if known else context.release,
+        release=context.kept_identity if known else context.identity,
         record=context.kept_owners,
         stable_revision=ours.stable_revision if context.kind is WorkloadKind.DEPLOYMENT else "",
         beside=context.style is Style.BLUE_GREEN and context.kind is WorkloadKind.CLONE_SET,
