@@ -309,15 +309,17 @@ def revisions_are_mixed(context: ReleaseContext, status: RolloutStatus) -> Refus
     if not context.shared or not context.seen.routes:
         return None
     reason = why_shared_service_mixes(
-        context.seen.routes, stable_labels(context, status), _new_labels(context)
+        context.seen.routes, stable_labels(context, status) or {}, _new_labels(context)
     )
     if reason is None:
         return None
     return Refusal(reason=reasons.SHARED_SERVICE_MIXES_REVISIONS, message=reason)
 
 
-def stable_labels(context: ReleaseContext, status: RolloutStatus) -> dict[str, str]:
-    """Labels of the pods before the release."""
+def stable_labels(context: ReleaseContext, status: RolloutStatus) -> dict[str, str] | None:
+    """Labels of the pods before the release; None without a workload, whose routes must come back all the same."""
+    if context.seen.workload is None:
+        return None
     running = context.pods_of(moonshift_status(status).stable_revision)
     return running[0].metadata.labels if running else context.workload.template_labels
 
