@@ -12,7 +12,7 @@ from controller.api.rollout import RolloutStatus
 from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
 from controller.domain.rollout.moving.from_zero import stable_replica_set, was_rebuilt
 from controller.domain.rollout.release_context import ReleaseContext, Style
-from controller.domain.rollout.transition import Continue, Transition
+from controller.domain.rollout.transition import Continue, Stop, Transition
 
 
 def with_stable_pods_returning(
@@ -22,9 +22,8 @@ def with_stable_pods_returning(
     if isinstance(transition, Continue):
         return transition
     mechanism = ExtraDeployment()
-    back = mechanism.bring_stable_back(context, status) or mechanism.send_new_away(context, status)
-    if back is None:
-        return transition
+    first = mechanism.bring_stable_back(context, status)
+    back = first or mechanism.send_new_away(context, status) or Stop(status)
     times = [time for time in (transition.wake_at, back.wake_at) if time is not None]
     actions = (*transition.actions, *back.actions)
     return structs.replace(transition, actions=actions, wake_at=min(times, default=None))

@@ -6,6 +6,7 @@ from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.domain import reasons
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
+    KEY,
     kept_template_of,
     ours_of,
     release,
@@ -154,6 +155,15 @@ def test_older_pods_stay_until_a_stable_one_is_ready() -> None:
     world.rest()
     wait(world, 60)
     assert seen == [False]
+
+
+def test_people_are_heard_while_older_pods_give_their_place_back() -> None:
+    world = beside_an_older_one("canary")
+    world.people.jump(KEY, 1)
+    world.rest()
+    wait(world, 60)
+    assert sizes_of(world)["v2"] == 10
+    assert ours_of(world).step == 1
 
 
 @pytest.mark.parametrize("ticks", [0, 3], ids=["before its controller", "after its controller"])
