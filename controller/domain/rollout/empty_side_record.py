@@ -96,7 +96,21 @@ def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side
     if is_removed_by_the_release(context, status, side):
         return True
     is_deployment = context.workload.kind is WorkloadKind.DEPLOYMENT
-    return side.revision is SideRevision.STABLE and is_deployment and not context.old_revision_runs
+    return (
+        side.revision is SideRevision.STABLE and is_deployment and not _is_wanted(context, status)
+    )
+
+
+def _is_wanted(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """Pods of the stable revision are wanted; where that revision is not known, pods of any but the new one.
+
+    A paused Deployment whose stable ReplicaSet was deleted may have pods of an older revision, which the pinned Service
+    does not select.
+    """
+    stable = moonshift_status(status).stable_revision
+    if not stable:
+        return context.old_revision_runs
+    return any(run.name == stable for run in context.running)
 
 
 def is_removed_by_the_release(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:

@@ -40,6 +40,10 @@ from controller.domain.rollout.moving.freezing import (
     lost_its_record,
     values_are_lost,
 )
+from controller.domain.rollout.moving.older_pods import (
+    only_older_pods_are_in_the_way,
+    with_stable_pods_returning,
+)
 from controller.domain.rollout.moving.rebuilding import rebuilt
 from controller.domain.rollout.moving.stable_gone import stable_is_gone
 from controller.domain.rollout.naming import new_in_words
@@ -178,7 +182,11 @@ def _decide_by_goal(context: ReleaseContext, status: RolloutStatus) -> Transitio
     if goal and goal != Goal.SCALED_AWAY:
         return _end(context, status, Goal(goal))
     status = counted(context, about_this_template(context, status))
-    if goal or scaled_away(context) or mechanism_of(context).returned_as_new(context, status):
+    if goal or scaled_away(context):
+        return _return_from_zero(context, status)
+    if only_older_pods_are_in_the_way(context, status):
+        return with_stable_pods_returning(context, status, _continue(context, status))
+    if mechanism_of(context).returned_as_new(context, status):
         return _return_from_zero(context, status)
     if mechanism_of(context).too_many_are_new(context, status):
         return surplus_new_pods.begin_exchange(status)

@@ -29,6 +29,9 @@ from controller.domain.rollout.transition import Stop, wait_by_choice
 from controller.domain.rollout.way_out import create_or
 from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
+NOT_YET_KNOWN = "rehearsed"
+"""Stands for the name of a revision in the manifest of a canary Service that is not created yet."""
+
 
 def pin_is_wanted(context: ReleaseContext, index: int) -> bool:
     """The stable Service selects the stable revision only.
@@ -222,7 +225,18 @@ def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
 
     No copy of a Service that lost its selector: the copy would select pods of any workload.
     """
-    revision = context.new_revision
+    return _copies(context, context.new_revision)
+
+
+def foreseen_canary_services(context: ReleaseContext) -> tuple[EnsureCanaryService, ...]:
+    """The canary Services that the release will create, before the name of its revision is known."""
+    if not context.strategy.traffic_routings:
+        return ()
+    copies = _copies(context, context.new_revision or NOT_YET_KNOWN)
+    return tuple(copy for copy in copies if context.service(copy.name) is None)
+
+
+def _copies(context: ReleaseContext, revision: str) -> tuple[EnsureCanaryService, ...]:
     if context.shared or not revision:
         return ()
     patch = context.strategy.patch_pod_template_metadata

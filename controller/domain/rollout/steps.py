@@ -30,6 +30,7 @@ from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
+from controller.domain.rollout.rehearsing import rehearsal_of_objects
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import hindrance, join, shared_route_is_closed
@@ -104,7 +105,8 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     blocked = mechanism_of(context).preconditions(context, status)
     if blocked is not None:
         warned = (*blocked.notes, *other_workloads.warnings(context, pins))
-        return structs.replace(blocked, actions=(*pins, *blocked.actions), notes=warned)
+        first = (*rehearsal_of_objects(context, pins), *pins)
+        return structs.replace(blocked, actions=(*first, *blocked.actions), notes=warned)
     if context.takes_all(index) and (pins or services.stable_services_miss_new_pods(context)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return Stop(status, pins)
@@ -113,7 +115,8 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     actions = (*pins, *_pods_of_step(context, status, index), *announcements)
     if actions:
         warned = other_workloads.warnings(context, pins)
-        actions = (*routing.rehearsal(context, status, index), *actions)
+        rehearsed = rehearsal_of_objects(context, actions)
+        actions = (*routing.rehearsal(context, status, index), *rehearsed, *actions)
         return Stop(status, actions, notes=warned, wake_at=counted.next_at)
     if not batches.batch_is_ready(context, index, counted):
         return Stop(status, wake_at=counted.next_at)

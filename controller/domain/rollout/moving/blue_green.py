@@ -27,7 +27,7 @@ from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.abandoned import clear_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
-from controller.domain.rollout.moving.from_zero import stable_replica_set
+from controller.domain.rollout.moving.from_zero import stable_replica_set, was_rebuilt
 from controller.domain.rollout.moving.paced_deployment import before_first_move, grown_stable
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -88,9 +88,18 @@ class BlueGreenDeployment(Deployments):
         if not deployment.observed or deployment.spec.paused:
             return ()
         stable = stable_replica_set(context, context.seen.rollout.status)
-        if stable is None or not 0 < stable.spec.replicas < context.replicas:
+        if stable is None or not (stable.active or was_rebuilt(stable)):
             return ()
-        return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, context.replicas),)
+        if stable.spec.replicas < context.replicas:
+            size = context.replicas
+            return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, size),)
+        return _surplus_leaves(context) if was_rebuilt(stable) else ()
+
+    def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """Not if the stable ReplicaSet was deleted and made again: it gets its pods in addition (`regrow`)."""
+        stable = stable_replica_set(context, status)
+        made_again = stable is not None and was_rebuilt(stable)
+        return not made_again and super().returned_as_new(context, status)
 
     def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
         """The old pods stay until the end."""
@@ -126,6 +135,23 @@ def _surge(context: ReleaseContext, index: int) -> IntOrPercent:
     present = (rolling.max_surge if rolling is not None else None) or 0
     more = min(context.replicas, scaled_up(present, context.replicas)) > context.batch(index)
     return present if more and not admission_paused(context.deployment) else share
+
+
+def _surplus_leaves(context: ReleaseContext) -> tuple[ScaleReplicaSet, ...]:
+    """The Deployment's controller made new pods in the place of stable ones; with all of these back, and their share,
+    there are as many new ones as the surge allows.
+    """
+    if (
+        admission_paused(context.deployment)
+        or moonshift_status(context.seen.rollout.status).empty_sides
+    ):
+        return ()
+    most = min(context.replicas, read_rolling_limits(context.deployment).surge)
+    return tuple(
+        ScaleReplicaSet(found.metadata.key, found.metadata.uid, most)
+        for found, hashed in context.workload.replica_sets
+        if hashed == context.template_hash and found.spec.replicas > most
+    )
 
 
 def _freeze_stable(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:

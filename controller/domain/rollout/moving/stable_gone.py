@@ -10,7 +10,11 @@ from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Refusal
-from controller.domain.rollout.moving.from_zero import leaves_stable_pods, stable_replica_set
+from controller.domain.rollout.moving.from_zero import (
+    leaves_stable_pods,
+    stable_replica_set,
+    was_rebuilt,
+)
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.reverting import can_go_back
@@ -42,6 +46,8 @@ def stable_is_gone(context: ReleaseContext, status: RolloutStatus) -> Refusal | 
 
 def _none_is_wanted(context: ReleaseContext, status: RolloutStatus) -> bool:
     stable = stable_replica_set(context, status)
+    if stable is not None and context.style is Style.BLUE_GREEN and was_rebuilt(stable):
+        return False
     return bool(context.running) and (stable is None or not stable.active)
 
 
