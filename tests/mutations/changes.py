@@ -73,7 +73,7 @@ def without(words: str) -> Change:
 
     def change(root: ast.AST) -> None:
         place = the(root, words, "a part", _is_part)
-        parent, index = place.parent, place.index
+        parent, index = place.parent, place.position
         if isinstance(parent, ast.BinOp):
             other = parent.left if place.field == "right" else parent.right
             _place_of(root, parent).put(other)
@@ -178,8 +178,10 @@ def swapped(first: str, second: str) -> Change:
             return one is not None and other is not None and one != other
 
         sequence = the(root, f"{first} {second}", "a sequence", has_both).node
-        elements = getattr(sequence, "elts", [])
         one, other = at(sequence, first), at(sequence, second)
+        assert one is not None
+        assert other is not None
+        elements = getattr(sequence, "elts", [])
         elements[one], elements[other] = elements[other], elements[one]
 
     return change

@@ -25,13 +25,13 @@ class Place(NamedTuple):
 
     parent: ast.AST
     field: str
-    index: int | None
+    position: int | None
 
     @property
     def node(self) -> ast.AST:
         """What is there now."""
         found = getattr(self.parent, self.field)
-        node: ast.AST = found if self.index is None else found[self.index]
+        node: ast.AST = found if self.position is None else found[self.position]
         return node
 
     def put(self, *nodes: ast.AST) -> None:
@@ -41,12 +41,12 @@ class Place(NamedTuple):
             if not hasattr(node, "lineno"):
                 ast.copy_location(node, former)
             ast.fix_missing_locations(node)
-        if self.index is None:
+        if self.position is None:
             (one,) = nodes
             setattr(self.parent, self.field, one)
             return
         siblings = getattr(self.parent, self.field)
-        siblings[self.index : self.index + 1] = nodes
+        siblings[self.position : self.position + 1] = nodes
         if not siblings and self.field in BLOCKS:
             siblings.append(ast.copy_location(ast.Pass(), former))
 
