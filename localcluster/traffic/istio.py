@@ -228,7 +228,8 @@ def bootstrap_of(admin: Path, address: str) -> JsonObject:
 def objects_of_gateway() -> tuple[JsonObject, ...]:
     """Return the gateway's pod and Service, as an installation of Istio has them, and the Gateway of Istio's own kind.
 
-    They stand in the namespace of the Gateway API's Gateway: Istio finds a proxy for it there only. Without the Service, Envoy would listen on the port of the pods.
+    They stand in the namespace of the Gateway API's Gateway: Istio finds its proxy there only. Without the Service,
+    Envoy would listen on the port of the pods.
     """
     server = {"port": {"number": 80, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]}
     namespace, name = GATEWAY.split("/")
