@@ -26,7 +26,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-cluster: $(READY) ## Build the local control plane (once, see README)
+cluster: $(READY) ## Build the local control plane (once, some minutes)
 	@$(BIN)/python -m localcluster build
 
 # Only if KUBECONFIG is an argument of make: a KUBECONFIG in the environment must not choose the cluster.
@@ -52,14 +52,17 @@ demo-metrics: $(READY) ## Play releases that a real Prometheus judges: one passe
 demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own (DEMO_ARGS="--gateway traefik", or istio); fails on a lost request
 	@$(BIN)/python -m demo.traffic $(DEMO_ARGS)
 
-test: $(READY) ## Run the tests, without the long ones (WORKERS=N: in N processes side by side)
+# Tests that a person names are one run; all of them are three (tests/runs.py).
+RUN_TESTS := $(BIN)/python -m $(if $(PYTEST_ARGS),tests.second_try,tests.runs)
+
+test: $(READY) ## Run the tests, without the long ones, and demand every branch of decisions (WORKERS=N: in N processes side by side)
 	@$(BIN)/python -m localcluster build --for-tests
-	@$(BIN)/python -m tests.second_try $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+	@$(RUN_TESTS) $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, more examples), and list the rights that no test used
 	@$(BIN)/python -m localcluster build --for-tests
 	@folder=$$(mktemp -d) && \
-	MOONSHIFT_PROFILE=thorough $(BIN)/python -m tests.second_try -m "full or not full" --basetemp=$$folder/run $(SIDE_BY_SIDE) $(PYTEST_ARGS) && \
+	MOONSHIFT_PROFILE=thorough $(RUN_TESTS) -m "full or not full" --basetemp=$$folder/run $(SIDE_BY_SIDE) $(PYTEST_ARGS) && \
 	$(if $(PYTEST_ARGS),true,$(BIN)/python -m tests.rights $$folder) && rm -rf $$folder
 
 test-part: $(READY) ## Run the part of the long tests whose turn it is, as CI does (PART=N: another; python -m tests.long_parts --list)
@@ -78,11 +81,8 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples README.md CHANGELOG.md Makefile
+	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples *.md Makefile
 	@$(BIN)/python -m protos.generate --check
-	@echo "Branch coverage of the decisions and the wire types:"
-	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly --numprocesses auto tests/unit/domain tests/unit/api tests/unit/simulation \
-		--cov=controller/domain --cov=controller/api --cov-branch --cov-fail-under=100 --cov-report=term:skip-covered
 
 generate: $(READY) ## Write every generated file: protocol, tables of the documents, types of scripts
 	@$(BIN)/python -m protos.generate
@@ -103,7 +103,7 @@ generate: $(READY) ## Write every generated file: protocol, tables of the docume
 
 docs: generate ## The same
 
-picture: $(READY) ## Draw the dashboard of the README again from a real Prometheus (matplotlib comes into build/)
+picture: $(READY) ## Draw the dashboard of docs/metrics.md again from a real Prometheus (matplotlib comes into build/)
 	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2
 	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.monitoring.picture
 
@@ -132,7 +132,7 @@ format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## Measure the figures of the README and write docs/benchmarks.md; fails if a figure misses its goal
+bench: $(READY) ## Measure the figures and write docs/benchmarks.md; fails if a figure misses its goal
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m tests.bench --write docs/benchmarks.md
 

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     if not 0 < len(failed) <= FEW:
         return code
     _say(f"{len(failed)} failed; they are tried a second time, alone:", failed)
-    code = _pytest([*map(_beside_the_first, arguments), *AGAIN], root)
+    code = _pytest([*map(_beside_the_first, arguments), *AGAIN, *_measured_before(arguments)], root)
     unsteady = [test for test in failed if test not in failures(root)]
     if unsteady:
         _say(
@@ -63,6 +63,11 @@ def failures(root: Path) -> list[str]:
 def _beside_the_first(argument: str) -> str:
     """A folder of the second run's own: pytest empties the one that it is given, and the first run's is still read."""
     return f"{argument}-again" if argument.startswith(BASE_TEMP) else argument
+
+
+def _measured_before(arguments: Sequence[str]) -> list[str]:
+    """Where coverage is measured, that of the second run is added to the first one's."""
+    return ["--cov-append"] if any(each.startswith("--cov=") for each in arguments) else []
 
 
 def _pytest(arguments: Sequence[str], root: Path) -> int:

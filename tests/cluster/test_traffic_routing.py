@@ -51,13 +51,13 @@ def lane(*apps: Application) -> JsonObject:
     }
 
 
-def member(app: Application) -> JsonObject:
+def member(app: Application, lane: str = LANE) -> JsonObject:
     """A Rollout that shares the lane, and leads no traffic of its own."""
     body = manifests.rollout(app)
     canary = body["spec"]["strategy"]["canary"]
     for field in ("trafficRoutings", "disableGenerateCanaryService"):
-        del canary[field]
-    canary["trafficRoutingRef"] = LANE
+        canary.pop(field, None)
+    canary["trafficRoutingRef"] = lane
     return body
 
 

@@ -9,20 +9,20 @@ while it is imported (a table, a constant) cannot be brought in this way: `chang
 import gc
 from types import CodeType, FunctionType
 
-from tests.mutations.mutation import Mutation, mutated_source, source_of
+from tests.mutations.mutation import Mutation, mutated, source_of
 
 
 def changes_functions_only(mutation: Mutation) -> bool:
     """Whether the module does the same while it is imported, and has the same functions."""
     before = compile(source_of(mutation).read_text(encoding="utf-8"), "before", "exec")
-    after = compile(mutated_source(mutation), "after", "exec")
+    after = compile(mutated(mutation), "after", "exec")
     return _while_imported(before) == _while_imported(after)
 
 
 def exchange(mutation: Mutation) -> None:
     """Change the functions of the mutation's module in this process."""
     path = str(source_of(mutation))
-    codes = _functions(compile(mutated_source(mutation), path, "exec"))
+    codes = _functions(compile(mutated(mutation), path, "exec"))
     exchanged = 0
     for found in gc.get_objects():
         if isinstance(found, FunctionType) and found.__code__.co_filename == path:

@@ -1,11 +1,17 @@
-"""A deliberate defect, as data: one small replacement in one source file, and the tests that have to notice.
+"""A deliberate defect, as data: one small change of one function, and the tests that have to notice.
 
 Its name states the defect. `tests` are below `tests`: files, or the one test of a file that is named to notice it
-(`FILE::TEST`).
+(`FILE::TEST`). It names a function and what is changed in it, and quotes no line: a line that is moved, worded anew or
+formatted otherwise leaves it as it is. If the function has gone elsewhere, `Unknown` says where one of its name is.
 """
 
+import ast
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.mutations.changes import Change
+from tests.mutations.places import Unknown, definition, names_in
 
 ROOT = Path(__file__).parents[2]
 RELEASES = "rollout/test_releases.py"
@@ -40,12 +46,12 @@ MACHINE = "unit/simulation/test_machine.py"
 
 
 class Mutation(NamedTuple):
-    """Replace `old` (which occurs once) in `module` by `new`."""
+    """Change `function` of `module`: a function, a method (`Class.method`), an inner one (`f.inner`), or a table."""
 
     name: str
     module: str
-    old: str
-    new: str
+    function: str
+    change: Change
     tests: tuple[str, ...]
 
 
@@ -54,10 +60,35 @@ def source_of(mutation: Mutation) -> Path:
     return ROOT.joinpath(*mutation.module.split(".")).with_suffix(".py")
 
 
+def mutated(mutation: Mutation) -> ast.Module:
+    """The syntax tree of that file with the mutation in it."""
+    tree = ast.parse(source_of(mutation).read_text(encoding="utf-8"))
+    try:
+        mutation.change(definition(tree, mutation.function))
+    except Unknown as unknown:
+        hint = _elsewhere(mutation) if "does not exist" in str(unknown) else ""
+        raise Unknown(f"{mutation.name!r} of {mutation.module} {unknown}{hint}") from None
+    return tree
+
+
 def mutated_source(mutation: Mutation) -> str:
-    """The text of that file with the mutation in it."""
-    text = source_of(mutation).read_text(encoding="utf-8")
-    return text.replace(mutation.old, mutation.new)
+    """The text of that file with the mutation in it, without its comments."""
+    return ast.unparse(mutated(mutation))
+
+
+def _elsewhere(mutation: Mutation) -> str:
+    modules = _modules_with(mutation.module.partition(".")[0], mutation.function)
+    return f"; there is one in {' and '.join(modules)}" if modules else ""
+
+
+@cache
+def _modules_with(package: str, function: str) -> tuple[str, ...]:
+    """The modules of a package that have a function of this name."""
+    return tuple(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if function in names_in(ast.parse(path.read_text(encoding="utf-8")))
+    )
 
 
 def _files(first: str) -> tuple[str, ...]:
@@ -65,15 +96,15 @@ def _files(first: str) -> tuple[str, ...]:
     return tuple(f"unit/domain/{file}" for file in files)
 
 
-def named(module: str, *rows: tuple[str, str, str, str]) -> tuple[Mutation, ...]:
-    """Rows of name, old, new, and the test that has to notice: its file below `tests`, `::`, its name."""
+def named(module: str, *rows: tuple[str, str, Change, str]) -> tuple[Mutation, ...]:
+    """Rows of name, function, change, and the test that has to notice: its file below `tests`, `::`, its name."""
     return tuple(Mutation(row[0], module, row[1], row[2], (row[3],)) for row in rows)
 
 
 def of(
-    module: str, *rows: tuple[str, str, str] | tuple[str, str, str, str]
+    module: str, *rows: tuple[str, str, Change] | tuple[str, str, Change, str]
 ) -> tuple[Mutation, ...]:
-    """Rows of name, old, new and, where it is not the usual one, the test file."""
+    """Rows of name, function, change and, where it is not the usual one, the test file."""
     usual = {
         "beginning": DISTURBANCES,
         "release": DISTURBANCES,
@@ -90,8 +121,8 @@ def of(
         Mutation(
             name=row[0],
             module=place,
-            old=row[1],
-            new=row[2],
+            function=row[1],
+            change=row[2],
             tests=_files(
                 row[3] if len(row) == 4 else usual.get(module.rpartition(".")[2], RELEASES)
             ),

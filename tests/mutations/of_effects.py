@@ -1,5 +1,19 @@
 """Deliberate defects of the rooms that write objects: effects, gateways, and the passes that order them."""
 
+from tests.mutations.changes import (
+    always,
+    becomes,
+    before,
+    compares,
+    does,
+    in_condition,
+    negated,
+    never,
+    removed,
+    returns,
+    within,
+    without,
+)
 from tests.mutations.mutation import Mutation, named
 
 OF_EFFECTS: tuple[Mutation, ...] = (
@@ -7,14 +21,14 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.services",
         (
             "a Service is pinned over whatever version it has by now",
-            '            "resourceVersion": action.resource_version,\n            "labels": {names.PINNED: "true"},\n',
-            '            "labels": {names.PINNED: "true"},\n',
+            "pin",
+            without("resourceVersion"),
             "component/effects/test_services.py::test_a_pin_is_not_written_over_a_service_that_changed_since",
         ),
         (
             "a canary Service of somebody else is turned to the new revision",
-            "    if not made_for(existing, action.rollout_uid):\n",
-            "    if not existing.metadata.name:\n",
+            "_update_canary",
+            never("made_for"),
             "component/effects/test_services.py::test_a_namesake_of_the_canary_service_is_left_and_named",
         ),
     ),
@@ -22,8 +36,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.podsets",
         (
             "a set is moved by whoever comes late",
-            "    operations = [generation_is(action.generation)]\n    if action.admission_pause:\n",
-            "    operations: list[Operation] = []\n    if action.admission_pause:\n",
+            "move",
+            without("generation_is"),
             "component/effects/test_podsets.py::test_a_late_move_of_a_set_changes_nothing",
         ),
     ),
@@ -31,8 +45,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.freezing",
         (
             "a workload is held again by whoever comes late",
-            "    tested = [generation_is(action.generation), *map(plain, operations)]\n",
-            "    tested = [*map(plain, operations)]\n",
+            "freeze",
+            without("generation_is"),
             "component/effects/test_freezing.py::test_a_late_write_changes_nothing",
         ),
     ),
@@ -40,14 +54,14 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.writes",
         (
             "a write is not waited for",
-            "        self._ledger.wrote(resource.name, meta.key, meta.resource_version)\n        return",
-            "        return",
+            "Writes._remember",
+            removed("wrote"),
             "component/effects/test_writes.py::test_every_write_is_waited_for_in_the_version_that_it_made",
         ),
         (
             "a deletion takes whatever has the name by now",
-            "uid=uid, propagation=propagation\n",
-            "uid=None, propagation=propagation\n",
+            "Writes.delete",
+            within("propagation _kube", without("uid")),
             "component/effects/test_writes.py::test_a_deletion_takes_the_object_that_was_seen_and_no_namesake",
         ),
     ),
@@ -55,8 +69,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.ownership",
         (
             "marks go although the spec was written in between",
-            "            if attempt + 1 == ATTEMPTS or _spec(now) != _spec(stored):\n",
-            "            if attempt + 1 == ATTEMPTS:\n",
+            "take_off",
+            without("_spec"),
             "component/effects/gateways/test_adapters.py::test_marks_stay_on_an_object_whose_spec_was_written_in_between",
         ),
     ),
@@ -64,8 +78,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.apply",
         (
             "a missing right ends the pass",
-            "        except WRITE_REFUSED as refused:\n            return of_refused(refused)",
-            "        except WRITE_REFUSED[1:] as refused:\n            return of_refused(refused)",
+            "Pass.apply",
+            becomes("WRITE_REFUSED", "WRITE_REFUSED[1:]"),
             "component/effects/test_refused_rights.py::test_a_write_that_is_forbidden_refuses_its_action_and_not_the_pass",
         ),
     ),
@@ -73,14 +87,14 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.configs",
         (
             "a ConfigMap is put back over whatever version it has by now",
-            '        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version},\n',
-            "",
+            "_contents",
+            without("op test resource_version"),
             "component/effects/test_configs.py::test_a_change_in_between_is_never_overwritten",
         ),
         (
             "an object that has the name of a copy is written",
-            "    if present.metadata.labels.get(names.ROLLOUT_UID) != action.rollout.uid:\n",
-            "    if not present.metadata.labels:\n",
+            "keep",
+            never("ROLLOUT_UID"),
             "component/effects/test_configs.py::test_an_object_that_only_has_a_copys_name_is_kept_and_named",
         ),
     ),
@@ -88,8 +102,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.rehearsing",
         (
             "an answer that depends on the missing canary Service refuses the release",
-            "    return _DENIED in words and any(",
-            "    return _DENIED not in words and any(",
+            "_is_no_answer",
+            negated("_DENIED words"),
             "component/effects/gateways/test_rehearsing.py::test_a_dry_run_that_cannot_answer_stops_no_release",
         ),
     ),
@@ -97,8 +111,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.changes",
         (
             "a subset that stays the same is waited for at every step",
-            "        if not self.says_anew:\n            return before\n",
-            "",
+            "Change._said",
+            never("says_anew"),
             "component/effects/gateways/test_settling.py::test_a_step_that_changes_no_subset_is_written_in_one_pass",
         ),
     ),
@@ -106,8 +120,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.settling",
         (
             "a plan that changes during the wait ends it",
-            "        if self.written or self.seconds:\n            return change.depth",
-            "        if self.written:\n            return change.depth",
+            "Settling.delays",
+            in_condition("written", without("seconds")),
             "component/effects/gateways/test_settling.py::test_a_plan_that_changes_during_the_wait_does_not_end_it",
         ),
     ),
@@ -115,43 +129,40 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.routes",
         (
             "objects are written before those that they point at",
-            "sorted(foreseen.changes, key=lambda change: -change.depth)",
-            "foreseen.changes",
+            "GatewayRoutes._lead",
+            becomes("sorted", "foreseen.changes"),
             "component/effects/gateways/test_ensure.py::test_objects_are_written_after_their_references_in_any_order_of_the_list",
         ),
         (
             "a route names a subset in the pass that wrote the subset",
-            "            settling = settling.after(change)\n",
-            "",
+            "GatewayRoutes._lead",
+            removed("after"),
             "component/effects/gateways/test_settling.py::test_a_subset_is_written_in_one_pass_and_named_in_a_later_one",
         ),
         (
             "an object is named in the pass that made it",
-            "        if absent and change.says_anew:\n",
-            "        if absent and not change.says_anew:\n",
+            "GatewayRoutes._write",
+            negated("says_anew"),
             "component/effects/gateways/test_settling.py::test_an_object_is_made_in_one_pass_and_named_by_the_one_beside_it_in_a_later_one",
         ),
         (
             "a restore goes on below an object that could not be restored",
-            "            if failed := next((item for item in outcomes if not isinstance(item, Done)), None):\n",
-            "            if failed := next((item for item in outcomes if item is None), None):\n",
+            "GatewayRoutes.restore",
+            never("Done"),
             "component/effects/gateways/test_restore.py::test_a_restore_that_was_cut_off_before_the_marks_went_goes_on",
         ),
         (
             "an object leads to companion objects that do not exist yet",
-            "        companions = await self._companions.make(change.objects, present, plan, reference)\n",
-            (
-                "        await self._write_object(change, plan)\n"
-                "        companions = await self._companions.make(change.objects, present, plan, reference)\n"
-            ),
+            "GatewayRoutes._write",
+            before("companions make", "await self._write_object(change, plan)"),
             "component/effects/gateways/test_companions.py::test_the_canary_ingress_is_made_followed_and_removed",
         ),
         (
             "our marks go before the original is back",
-            "        stored = await self._with_original(target, namespace, object_state)\n        match stored:\n",
-            (
-                "        await self._unmark(target, namespace, encode(object_state.live))\n"
-                "        stored = await self._with_original(target, namespace, object_state)\n        match stored:\n"
+            "GatewayRoutes._restore_content",
+            before(
+                "_with_original stored",
+                "await self._unmark(target, namespace, encode(object_state.live))",
             ),
             "component/effects/gateways/test_restore.py::test_a_restore_that_was_cut_off_before_the_marks_went_goes_on",
         ),
@@ -160,8 +171,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.answers",
         (
             "a script that answers differently each time is believed",
-            "        if first != second:\n",
-            "        if first is None:\n",
+            "Answers._run",
+            never("first second"),
             "component/effects/gateways/test_ensure.py::test_a_script_that_answers_differently_each_time_is_refused",
         ),
     ),
@@ -169,8 +180,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.accounts",
         (
             "a script writes what its account may not",
-            "        return refusals.account_forbidden(own, missing, about) if missing else None\n",
-            "        return None\n",
+            "Accounts._refused",
+            returns("None", "account_forbidden"),
             "component/effects/gateways/test_own_scripts.py::test_without_a_right_nothing_is_shown_to_the_script_and_nothing_is_written",
         ),
     ),
@@ -178,14 +189,14 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.companions",
         (
             "a namesake that is being deleted counts as made",
-            "            if companion is not None and companion.leaving:\n",
-            "            if companion is None and not manifest:\n",
+            "Companions.make",
+            never("leaving"),
             "component/effects/gateways/test_companions.py::test_a_namesake_on_its_way_out_is_waited_for_with_a_reason",
         ),
         (
             "a companion object that somebody changed stays changed",
-            "                and companion.whole\n",
-            "",
+            "Companions.make",
+            without("whole"),
             "component/effects/gateways/test_companions.py::test_a_changed_or_deleted_companion_object_comes_back",
         ),
     ),
@@ -193,8 +204,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.kube_objects",
         (
             "a write of a route is not told to the ledger",
-            "        self._record_write(resource, stored)\n        return stored\n",
-            "        return stored\n",
+            "KubeGatewayObjects.replace",
+            removed("_record_write"),
             "component/effects/gateways/test_adapters.py::test_every_write_is_reported_to_the_ledger",
         ),
     ),
@@ -202,29 +213,29 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.reconcilers.rollout",
         (
             "a pass does not wait until the caches show its writes",
-            "        if behind > 0:\n",
-            "        if behind < 0:\n",
+            "RolloutReconciler.reconcile",
+            compares("behind", "<"),
             "component/reconcilers/test_rollout_passes.py::test_a_pass_waits_until_the_caches_show_its_writes",
         ),
         (
             "the status is written before the actions",
-            "        decision, wake_after = await self._apply(seen, decision, effects, now)\n",
-            (
-                "        await self._write_status(seen.rollout, effects.version, decision, writes)\n"
-                "        decision, wake_after = await self._apply(seen, decision, effects, now)\n"
+            "RolloutReconciler.reconcile",
+            before(
+                "_apply",
+                "await self._write_status(seen.rollout, effects.version, decision, writes)",
             ),
             "component/reconcilers/test_rollout_passes.py::test_a_missing_right_costs_one_status_write_however_often_it_is_met",
         ),
         (
             "actions go on after one that is not done yet",
-            "                    return decision, _earlier(wake_after, after)\n                case Refusal",
-            "                    wake_after = _earlier(wake_after, after)\n                case Refusal",
+            "RolloutReconciler._apply",
+            does("after decision", "wake_after = _earlier(wake_after, after)"),
             "component/reconcilers/test_rollout_passes.py::test_actions_are_carried_out_up_to_the_first_that_is_not_done",
         ),
         (
             "actions go on after one that was refused",
-            "                    if not alone:\n",
-            "                    if refusal is None:\n",
+            "RolloutReconciler._apply",
+            within("wake_after alone", never("alone")),
             "component/reconcilers/test_rollout_passes.py::test_actions_are_carried_out_up_to_the_first_that_is_not_done",
         ),
     ),
@@ -232,14 +243,14 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.reconcilers.wiring",
         (
             "a Deployment that loses the mark of a Rollout does not wake the Rollout",
-            "        for view in (old, new):\n            if view is not None:\n                for rollout",
-            "        for view in (new,):\n            if view is not None:\n                for rollout",
+            "Wiring._deployment_changed",
+            within("view old", without("old")),
             "component/reconcilers/test_wiring.py::test_a_deployment_that_loses_the_mark_of_its_rollout_wakes_it_once_more",
         ),
         (
             "another script wakes nobody that it stopped",
-            '            if any(c.type == "Stalled" and c.status == "True" for c in rollout.status.conditions):\n',
-            '            if any(c.type == "Stalled" and c.status == "False" for c in rollout.status.conditions):\n',
+            "Wiring.scripts_changed",
+            becomes("True", "'False'"),
             "component/reconcilers/test_wiring.py::test_another_script_wakes_rollouts_that_were_stalled_and_all_traffic_routings",
         ),
     ),
@@ -247,8 +258,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.reconcilers.account_rights",
         (
             "a right that was denied a moment ago is asked for by every pass",
-            "            self._denied[right] = self._monotonic()\n",
-            "            self._denied.pop(right, None)\n",
+            "AccountRights.review",
+            removed("_monotonic"),
             "component/reconcilers/test_account_rights.py::test_a_refusal_is_cached_for_a_moment",
         ),
     ),
@@ -256,8 +267,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.reconcilers.sources",
         (
             "passes begin before the Rollouts are known",
-            "    if source.resource in INDISPENSABLE:\n",
-            "    if source.resource not in INDISPENSABLE:\n",
+            "_is_settled",
+            compares("INDISPENSABLE", "not in"),
             "component/reconcilers/test_sources.py::test_passes_wait_for_rollouts_and_scripts_and_for_a_word_about_every_other_cache",
         ),
     ),
@@ -265,14 +276,14 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.kept",
         (
             "a template that was exchanged in what a release keeps is used",
-            "    if not facts.stable_template or template_hash(template) != facts.stable_template:\n",
-            "    if not facts.stable_template:\n",
+            "read",
+            without("template_hash"),
             "component/effects/test_kept.py::test_another_template_or_owner_is_not_read",
         ),
         (
             "what another Rollout keeps is used",
-            "    if facts is None or found.metadata.controller_uid != rollout.uid:\n",
-            "    if facts is None:\n",
+            "read",
+            without("controller_uid"),
             "component/effects/test_kept.py::test_another_template_or_owner_is_not_read",
         ),
     ),
@@ -280,8 +291,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.domain.rollout.kept",
         (
             "a ReplicaSet counts as stable by its label alone",
-            "        and (replica_set.revision, hashed) == (ours.stable_revision, ours.stable_template)\n",
-            "        and replica_set.revision == ours.stable_revision\n",
+            "stable_template_in",
+            becomes("hashed stable_template", "replica_set.revision == ours.stable_revision"),
             "unit/domain/rollout/test_kept.py::test_a_replica_set_whose_template_was_changed_is_no_way_back",
         ),
     ),
@@ -289,8 +300,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.domain.rollout.moving.rebuilding",
         (
             "a stable ReplicaSet that somebody deleted stays away",
-            "    if stable_replica_set(context, status) is not None:\n",
-            "    if stable_replica_set(context, status) is None:\n",
+            "_is_missed",
+            compares("stable_replica_set", "is"),
             "unit/domain/rollout/test_rebuilding.py::test_stable_pods_come_back_and_the_release_begins_again_at_step_1",
         ),
     ),
@@ -298,8 +309,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.reconcilers.refusals",
         (
             "a refused action is tried again as soon each time",
-            "        if wait is None or before != obstacle:\n",
-            "        if wait is None or before:\n",
+            "RefusalWaits.next",
+            always("obstacle"),
             "component/reconcilers/test_rollout_passes.py::test_a_repeated_refusal_is_retried_later_each_time_and_never_after_ten_seconds",
         ),
     ),

@@ -188,8 +188,8 @@ OF_SCRIPTS = (
     ScriptMutation(
         "Skipper's stable Service keeps its whole weight",
         f"{CLASS}/skipper.lua",
-        "shares[stable] = share - shares[canary]",
-        "shares[stable] = share",
+        "divided[stable] = share - divided[canary]",
+        "divided[stable] = share",
         INGRESS_SHARE,
         "skipper",
     ),

@@ -24,7 +24,7 @@ import pytest
 from tests.mutations.copied import copied
 from tests.mutations.exchange import changes_functions_only, exchange
 from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
-from tests.mutations.mutation import MACHINE, ROOT, Mutation, mutated_source, source_of
+from tests.mutations.mutation import MACHINE, ROOT, Mutation, mutated, source_of
 from tests.mutations.noticed import NOTICED_BY
 
 TESTS = ROOT / "tests"
@@ -40,14 +40,14 @@ SAMPLED = 4
 
 
 class _MutatedLoader(importlib.machinery.SourceFileLoader):
-    """Compiles the changed source; the byte code on disk is not looked at."""
+    """Compiles the changed tree; the byte code on disk is not looked at."""
 
     def __init__(self, mutation: Mutation) -> None:
         super().__init__(mutation.module, str(source_of(mutation)))
         self._mutation = mutation
 
     def get_code(self, fullname: str) -> CodeType:
-        return compile(mutated_source(self._mutation), self.path, "exec")
+        return compile(mutated(self._mutation), self.path, "exec")
 
 
 class _Mutating(importlib.abc.MetaPathFinder):

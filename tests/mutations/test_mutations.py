@@ -1,15 +1,18 @@
 """Every deliberate defect of the product makes the test that is named for it fail."""
 
+import ast
+import builtins
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from symtable import SymbolTable, symtable
 
 import pytest
 
 from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
-from tests.mutations.mutation import ROOT, Mutation, mutated_source, source_of
+from tests.mutations.mutation import ROOT, Mutation, mutated, source_of
 from tests.mutations.noticed import NOTICED_BY
 from tests.mutations.rooms import FEWEST, ROOMS, SINGLE, counted
 from tests.mutations.runner import selected
@@ -18,10 +21,26 @@ LIMIT = 900
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_the_text_a_mutation_replaces_is_there_once(mutation: Mutation) -> None:
-    source = source_of(mutation).read_text(encoding="utf-8")
-    assert source.count(mutation.old) == 1
-    compile(mutated_source(mutation), mutation.module, "exec")
+def test_a_mutation_names_a_function_that_exists_and_changes_it(mutation: Mutation) -> None:
+    before = ast.parse(source_of(mutation).read_text(encoding="utf-8"))
+    after = mutated(mutation)
+    assert ast.dump(after) != ast.dump(before)
+    compile(after, mutation.module, "exec")
+    compile(ast.unparse(after), mutation.module, "exec")
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_a_mutation_uses_names_that_its_module_has(mutation: Mutation) -> None:
+    """Another name fails every test, and would look like a defect that is noticed."""
+    changed = symtable(ast.unparse(mutated(mutation)), mutation.module, "exec")
+    known = set(changed.get_identifiers()) | set(dir(builtins)) | {"__file__", "__name__"}
+    assert globals_of(changed) <= known
+
+
+def globals_of(table: SymbolTable) -> set[str]:
+    """The names that a module's functions and classes take from the module."""
+    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    return own.union(*map(globals_of, table.get_children()))
 
 
 def test_names_are_unique() -> None:

@@ -20,6 +20,7 @@ from controller.api.rollout import (
 )
 from controller.api.validation.workload import uses_extra_workload
 from controller.api.workload_kinds import KNOWN_WORKLOADS
+from controller.domain.admission.gate_arguments import gates_in
 from controller.domain.admission.gateways import strategy_of
 from controller.domain.traffic.plan.abilities import Headers
 from controller.domain.traffic.plan.traffic_plan import references_of
@@ -55,6 +56,7 @@ SERVICE = ("v1", "Service")
 CONFIG_MAP = ("v1", "ConfigMap")
 SERVICE_ACCOUNT = ("v1", "ServiceAccount")
 TRAFFIC_ROUTING_KIND = (V1ALPHA1, "TrafficRouting")
+ANALYSIS_TEMPLATE = (V1ALPHA1, "AnalysisTemplate")
 _SECRET = ("", "Secret")
 
 
@@ -100,6 +102,7 @@ def named_in(
             )
         )
     plan = "canary" if child(beta, "spec", "strategy", "canary") else "blueGreen"
+    found += _templates(beta)
     found += _shared_routing(written, style, plan)
     found += _of_routings(written, style, f"spec.strategy.{plan}.trafficRoutings", headers)
     first = {named.identity: named for named in reversed(found)}
@@ -131,6 +134,16 @@ def _paced(strategy: Strategy | None) -> tuple[PacedStep, ...]:
         for index, step in enumerate(style.steps)
         if step.replicas is not None and step.routes_traffic and parse_share(step.traffic) != 100
     )
+
+
+def _templates(beta: JsonObject) -> Iterator[Named]:
+    """The AnalysisTemplates of the namespace that gates name."""
+    for path, analysis in gates_in(beta):
+        for index, template in enumerate(map(child, items(analysis, "templates"))):
+            if template.get("clusterScope") is not True:
+                yield Named(
+                    f"{path}.templates[{index}].name", *ANALYSIS_TEMPLATE, text(template, "name")
+                )
 
 
 def _shared_routing(written: JsonObject, style: CanaryStrategy, plan: str) -> Iterator[Named]:

@@ -94,7 +94,19 @@ def _no_pod_is_wanted(release: Release, side: Side) -> bool:
     if is_removed_by_the_release(release, side):
         return True
     is_deployment = release.workload.kind is WorkloadKind.DEPLOYMENT
-    return side.revision is SideRevision.STABLE and is_deployment and not release.old_revision_runs
+    return side.revision is SideRevision.STABLE and is_deployment and not _is_wanted(release)
+
+
+def _is_wanted(release: Release) -> bool:
+    """Pods of the stable revision are wanted; where that revision is not known, pods of any but the new one.
+
+    A paused Deployment whose stable ReplicaSet was deleted may have pods of an older revision, which the pinned Service
+    does not select.
+    """
+    stable = release.ours.stable_revision
+    if not stable:
+        return release.old_revision_runs
+    return any(run.name == stable for run in release.running)
 
 
 def is_removed_by_the_release(release: Release, side: Side) -> bool:

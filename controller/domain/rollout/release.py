@@ -40,6 +40,10 @@ from controller.domain.rollout.moving.freezing import (
     lost_its_record,
     values_are_lost,
 )
+from controller.domain.rollout.moving.older_pods import (
+    only_older_pods_are_in_the_way,
+    with_stable_pods_returning,
+)
 from controller.domain.rollout.moving.rebuilding import rebuilt
 from controller.domain.rollout.moving.stable_gone import stable_is_gone
 from controller.domain.rollout.naming import new_in_words
@@ -173,7 +177,11 @@ def _decide_by_goal(release: Release) -> Transition:
     if goal and goal != Goal.SCALED_AWAY:
         return _end(release, Goal(goal))
     release = counted(about_this_template(release))
-    if goal or scaled_away(release) or mechanism_of(release).returned_as_new(release):
+    if goal or scaled_away(release):
+        return _return_from_zero(release)
+    if only_older_pods_are_in_the_way(release):
+        return with_stable_pods_returning(release, _continue(release))
+    if mechanism_of(release).returned_as_new(release):
         return _return_from_zero(release)
     if mechanism_of(release).too_many_are_new(release):
         return surplus_new_pods.begin_exchange(release.status)

@@ -305,15 +305,17 @@ def revisions_are_mixed(release: Release) -> Refusal | None:
     if not release.shared or not release.seen.routes:
         return None
     reason = why_shared_service_mixes(
-        release.seen.routes, stable_labels(release), _new_labels(release)
+        release.seen.routes, stable_labels(release) or {}, _new_labels(release)
     )
     if reason is None:
         return None
     return Refusal(reason=reasons.SHARED_SERVICE_MIXES_REVISIONS, message=reason)
 
 
-def stable_labels(release: Release) -> dict[str, str]:
-    """Labels of the pods before the release."""
+def stable_labels(release: Release) -> dict[str, str] | None:
+    """Labels of the pods before the release; None without a workload, whose routes must come back all the same."""
+    if release.seen.workload is None:
+        return None
     running = release.pods_of(release.ours.stable_revision)
     return running[0].metadata.labels if running else release.workload.template_labels
 

@@ -28,6 +28,9 @@ from controller.domain.rollout.transition import Stop
 from controller.domain.rollout.way_out import create_or
 from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
+NOT_YET_KNOWN = "rehearsed"
+"""Stands for the name of a revision in the manifest of a canary Service that is not created yet."""
+
 
 def pin_is_wanted(release: Release, index: int) -> bool:
     """The stable Service selects the stable revision only.
@@ -221,7 +224,18 @@ def canary_services(release: Release) -> tuple[Action, ...]:
 
     No copy of a Service that lost its selector: the copy would select pods of any workload.
     """
-    revision = release.new_revision
+    return _copies(release, release.new_revision)
+
+
+def foreseen_canary_services(release: Release) -> tuple[EnsureCanaryService, ...]:
+    """The canary Services that the release will create, before the name of its revision is known."""
+    if not release.strategy.traffic_routings:
+        return ()
+    copies = _copies(release, release.new_revision or NOT_YET_KNOWN)
+    return tuple(copy for copy in copies if release.service(copy.name) is None)
+
+
+def _copies(release: Release, revision: str) -> tuple[EnsureCanaryService, ...]:
     if release.shared or not revision:
         return ()
     patch = release.strategy.patch_pod_template_metadata

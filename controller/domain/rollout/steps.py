@@ -30,6 +30,7 @@ from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
+from controller.domain.rollout.rehearsing import rehearsal_of_objects
 from controller.domain.rollout.release_context import Style, moonshift_status
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.returning import pods_to_label
@@ -104,7 +105,8 @@ def _upgrade(release: Release) -> Transition:
     blocked = mechanism_of(release).preconditions(release)
     if blocked is not None:
         warned = (*blocked.notes, *other_workloads.warnings(release, pins))
-        return structs.replace(blocked, actions=(*pins, *blocked.actions), notes=warned)
+        first = (*rehearsal_of_objects(release, pins), *pins)
+        return structs.replace(blocked, actions=(*first, *blocked.actions), notes=warned)
     if release.takes_all(index) and (pins or services.stable_services_miss_new_pods(release)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return release.stop(*pins)
@@ -113,7 +115,8 @@ def _upgrade(release: Release) -> Transition:
     actions = (*pins, *_pods_of_step(release, index), *announcements)
     if actions:
         warned = other_workloads.warnings(release, pins)
-        actions = (*routing.rehearsal(release, index), *actions)
+        rehearsed = rehearsal_of_objects(release, actions)
+        actions = (*routing.rehearsal(release, index), *rehearsed, *actions)
         return release.stop(*actions, notes=warned, wake_at=counted.next_at)
     if not batches.batch_is_ready(release, index, counted):
         return release.stop(wake_at=counted.next_at)

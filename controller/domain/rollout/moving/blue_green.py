@@ -26,7 +26,7 @@ from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.abandoned import clear_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
-from controller.domain.rollout.moving.from_zero import stable_replica_set
+from controller.domain.rollout.moving.from_zero import stable_replica_set, was_rebuilt
 from controller.domain.rollout.moving.paced_deployment import before_first_move, grown_stable
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.release_value import Release
@@ -88,9 +88,18 @@ class BlueGreenDeployment(Deployments):
         if not deployment.observed or deployment.spec.paused:
             return ()
         stable = stable_replica_set(release.at(release.stored))
-        if stable is None or not 0 < stable.spec.replicas < release.replicas:
+        if stable is None or not (stable.active or was_rebuilt(stable)):
             return ()
-        return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, release.replicas),)
+        if stable.spec.replicas < release.replicas:
+            size = release.replicas
+            return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, size),)
+        return _surplus_leaves(release) if was_rebuilt(stable) else ()
+
+    def returned_as_new(self, release: Release) -> bool:
+        """Not if the stable ReplicaSet was deleted and made again: it gets its pods in addition (`regrow`)."""
+        stable = stable_replica_set(release)
+        made_again = stable is not None and was_rebuilt(stable)
+        return not made_again and super().returned_as_new(release)
 
     def old_share(self, release: Release, index: int) -> Stop | None:
         """The old pods stay until the end."""
@@ -124,6 +133,20 @@ def _surge(release: Release, index: int) -> IntOrPercent:
     present = (rolling.max_surge if rolling is not None else None) or 0
     more = min(release.replicas, scaled_up(present, release.replicas)) > release.batch(index)
     return present if more and not admission_paused(release.deployment) else share
+
+
+def _surplus_leaves(release: Release) -> tuple[ScaleReplicaSet, ...]:
+    """The Deployment's controller made new pods in the place of stable ones; with all of these back, and their share,
+    there are as many new ones as the surge allows.
+    """
+    if admission_paused(release.deployment) or moonshift_status(release.stored).empty_sides:
+        return ()
+    most = min(release.replicas, read_rolling_limits(release.deployment).surge)
+    return tuple(
+        ScaleReplicaSet(found.metadata.key, found.metadata.uid, most)
+        for found, hashed in release.workload.replica_sets
+        if hashed == release.template_hash and found.spec.replicas > most
+    )
 
 
 def _freeze_stable(release: Release) -> tuple[Action, ...]:

@@ -31,6 +31,11 @@ def stable_replica_set(release: Release) -> ReplicaSet | None:
     return found[-1] if found else None
 
 
+def was_rebuilt(stable: ReplicaSet) -> bool:
+    """Somebody deleted this stable ReplicaSet during a release, and it was made again without pods."""
+    return names.REBUILT in stable.metadata.annotations
+
+
 def leaves_stable_pods(release: Release) -> bool:
     """No visited step replaces all pods, so a step back removes no new pod; beside an extra workload, and under
     blue-green, no step does.

@@ -3,13 +3,13 @@
 Why: otherwise new pods that nobody approved serve everybody until a person decides. The ReplicaSet is made again
 without pods, from the template that the release keeps. In canary style the paused Deployment's controller then fills
 it; in partition style the release goes the way of a workload that returned from zero as its new revision (`from_zero`):
-stable pods first, then the new ones go, and the release begins again at step 1. Invariant: only while steps leave
-stable pods, and never where the Deployment's controller went on by itself: then people decide (`stable_gone`).
-Blue-green is not among them: all requests may go to the new pods there, with everybody's approval.
+stable pods first, then the new ones go, and the release begins again at step 1. In blue-green style `blue_green` gives
+it its size, and the step stays. Invariant: only while steps leave stable pods, and never where the Deployment's
+controller went on by itself: then people decide (`stable_gone`).
 """
 
 from controller.api.meta import Key, OwnerReference
-from controller.api.names import REVISION
+from controller.api.names import FREEZE_MIN_READY_SECONDS, REVISION
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, RebuildReplicaSet, Severity
@@ -38,7 +38,7 @@ def rebuilt(release: Release) -> Stop | None:
         selector=release.deployment.spec.selector,
         revision=ours.stable_revision,
         number=_number(release),
-        min_ready_seconds=release.owners_values.min_ready_seconds,
+        min_ready_seconds=_min_ready_seconds(release),
         source=Key(release.namespace, source),
     )
     text = f"{release.workload_name}: {messages.STABLE_REBUILT}"
@@ -51,9 +51,13 @@ def _is_missed(release: Release) -> bool:
         return False
     if stable_replica_set(release) is not None:
         return False
-    if release.kind is not WorkloadKind.DEPLOYMENT or release.style is Style.BLUE_GREEN:
-        return False
-    return leaves_stable_pods(release)
+    return release.kind is WorkloadKind.DEPLOYMENT and leaves_stable_pods(release)
+
+
+def _min_ready_seconds(release: Release) -> int:
+    """Blue-green holds the stable pods, too: those of the deleted ReplicaSet were held."""
+    is_held = release.style is Style.BLUE_GREEN
+    return FREEZE_MIN_READY_SECONDS if is_held else release.owners_values.min_ready_seconds
 
 
 def _number(release: Release) -> int:

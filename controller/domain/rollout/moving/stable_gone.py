@@ -9,7 +9,11 @@ people decide which version they want; approvals and jumps still work. The messa
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Refusal
-from controller.domain.rollout.moving.from_zero import leaves_stable_pods, stable_replica_set
+from controller.domain.rollout.moving.from_zero import (
+    leaves_stable_pods,
+    stable_replica_set,
+    was_rebuilt,
+)
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release
@@ -42,6 +46,8 @@ def stable_is_gone(release: Release) -> Refusal | None:
 
 def _none_is_wanted(release: Release) -> bool:
     stable = stable_replica_set(release)
+    if stable is not None and release.style is Style.BLUE_GREEN and was_rebuilt(stable):
+        return False
     return bool(release.running) and (stable is None or not stable.active)
 
 
