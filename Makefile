@@ -124,8 +124,9 @@ audit: .venv-audit/.installed ## Scan the manifests (Checkov), and look up known
 	@.venv-audit/bin/python .venv-audit/bin/checkov --config-file deploy/checkov.yaml
 	@for lock in $(LOCKS); do echo "$$lock"; .venv-audit/bin/pip-audit --disable-pip --require-hashes --strict --progress-spinner off -r $$lock || exit 1; done
 
-stats: $(READY) ## Count lines, files, long functions, terms of the glossary, and packaged Lua
+stats: $(READY) ## Count lines, files, long functions, terms of the glossary, the shape of the source, and packaged Lua
 	@$(BIN)/python -m tests.unit.documents.stats
+	@$(BIN)/python -m tests.unit.documents.shape
 	@$(BIN)/python -m tests.unit.lua_configuration.stats
 
 format: $(READY) ## Format the code

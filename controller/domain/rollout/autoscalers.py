@@ -32,7 +32,7 @@ def unknown(release: Release) -> Refusal | None:
 def _known(release: Release) -> tuple[Autoscaler, ...]:
     """The autoscalers; every phase of a release asks `unknown` first. Without a release, none of them is paused."""
     seen = release.seen.autoscalers
-    assert isinstance(seen, tuple) or not moonshift_status(release.stored).release
+    assert isinstance(seen, tuple) or not release.ours.release
     return seen if isinstance(seen, tuple) else ()
 
 

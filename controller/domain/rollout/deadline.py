@@ -22,6 +22,7 @@ from controller.domain.rollout.release_context import (
 )
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.reverting import given_up
+from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.stuck import pod_troubles, steady, trouble_of, with_trouble
 from controller.domain.rollout.transition import Stop
 from controller.domain.work_deadline import deadline_of
@@ -62,9 +63,7 @@ def held_up(release: Release, stop: Stop) -> Stop:
     unmeasured = release.strategy.progress_deadline_seconds is None or _began(stop.status) is None
     if unmeasured or ours.held_up_since is not None:
         return stop
-    return structs.replace(
-        stop, status=release.at(stop.status).noting(held_up_since=release.now).status
-    )
+    return stop.at(with_moonshift_status(stop.status, held_up_since=release.now))
 
 
 def _resumed(release: Release, stop: Stop) -> Stop:
@@ -72,10 +71,11 @@ def _resumed(release: Release, stop: Stop) -> Stop:
     held, began = moonshift_status(stop.status).held_up_since, _began(stop.status)
     if held is None:
         return stop
-    status = release.at(stop.status).noting(held_up_since=None)
+    status = with_moonshift_status(stop.status, held_up_since=None)
     if began is not None:
-        status = status.noting(worked_since=began + (release.now - max(held, began)))
-    return structs.replace(stop, status=status.status)
+        worked = began + (release.now - max(held, began))
+        status = with_moonshift_status(status, worked_since=worked)
+    return stop.at(status)
 
 
 def _stalled_in_time(release: Release, stop: Stop) -> Stop:
@@ -87,7 +87,7 @@ def _stalled_in_time(release: Release, stop: Stop) -> Stop:
     if deadline is None:
         return stop
     if not deadline.exceeded:
-        return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
+        return stop.also(wake_at=deadline.due)
     problem = _stuck(release, stop)
     ends = bool(moonshift_status(stop.status).goal)
     if release.strategy.on_deadline_exceeded == ROLLBACK and not ends:

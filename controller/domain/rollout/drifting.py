@@ -28,7 +28,7 @@ def drift_of(release: Release, index: int) -> Drift:
     found = drift_among(release.seen.routes, release.namespace, release.now)
     if found.held is not None or found.put_back:
         return found
-    before = release.stored
+    before = release.stored  # the plan and the drift that a former pass saw
     last, routed = condition(before, DRIFTED), moonshift_status(before).route_plan
     was_held = last is not None and last.status == "True"
     if not was_held and routed != routing.wanted_plan(release, index).identity:

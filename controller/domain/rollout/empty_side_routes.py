@@ -46,6 +46,7 @@ def with_shares_led_away(release: Release, stop: Stop) -> Stop:
     """The outcome of a pass, with the actions that send every share to a side with ready pods."""
     status = stop.status
     entries = moonshift_status(status).empty_sides
+    # As stored: only shares that a former pass led away can be led back.
     before = moonshift_status(release.stored).empty_sides
     stop = structs.replace(stop, problem=_joined(shared_side_is_empty(release), stop.problem))
     if not entries and not before:

@@ -193,12 +193,11 @@ def _for_a_while(release: Release, stop: Stop) -> Stop | None:
     due = stable_is_awaited_until(begun)
     if due <= release.now:
         return None
-    wake_at = min(stop.wake_at, due) if stop.wake_at is not None else due
-    problem = stop.problem
-    if problem is not None:
-        text = f"{problem.message}; at {due:%H:%M:%S} UTC the Rollout goes on all the same"
-        problem = structs.replace(problem, message=text)
-    return structs.replace(stop, status=begun.status, wake_at=wake_at, problem=problem)
+    stop = stop.at(begun.status).also(wake_at=due)
+    if stop.problem is None:
+        return stop
+    text = f"{stop.problem.message}; at {due:%H:%M:%S} UTC the Rollout goes on all the same"
+    return structs.replace(stop, problem=structs.replace(stop.problem, message=text))
 
 
 def _promote(release: Release) -> Stop | None:

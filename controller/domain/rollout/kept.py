@@ -54,7 +54,7 @@ def corrected(release: Release) -> tuple[Release, tuple[Note, ...]]:
     mended, of_copies = _without_copies(release)
     mended, of_stable = _with_stable_as_kept(mended)
     mended = _with_exchange_as_kept(mended)
-    if mended.status is release.stored:
+    if mended.status is release.status:
         return release, ()
     return mended.believed(), (*of_copies, *of_stable)
 

@@ -109,7 +109,7 @@ def _selects_pods_that_their_owner_keeps(release: Release, own: Mapping[str, str
     """A partition of the owner, or OnDelete, keeps pods of an older revision, and the Service selects one of them."""
     if release.workload.kind is WorkloadKind.DEPLOYMENT or not keeps_old_pods(release):
         return False
-    given_up = given_up_pods(release.at(release.stored))
+    given_up = given_up_pods(release)
     return selects_any(own, _ready(p for p in release.workload.pods if p not in given_up))
 
 

@@ -76,7 +76,7 @@ def _stalled_by(release: Release) -> Condition | None:
      * pods that fail while the step waits, because the approver has read the message, and the next step waits for pods
        again.
     """
-    found = condition(release.stored, "Stalled")
+    found = condition(release.status, "Stalled")
     if found is None or found.status != "True" or config_housekeeping(release):
         return None
     trouble = trouble_of(release) if release.ours.state == StepState.STEP_PAUSED else None

@@ -187,7 +187,7 @@ def unsupported(release: Release) -> Refusal | None:
     spec = release.seen.rollout.spec
     problem = release.seen.workload_problem
     if problem is not None:
-        is_fixed = release.stored.phase in BUSY_PHASES
+        is_fixed = release.status.phase in BUSY_PHASES
         correctable = or_correct(problem.message, problem.why, "apiVersion and kind")
         return Refusal(
             problem.reason,
@@ -214,7 +214,7 @@ def unseen_workload(release: Release) -> Refusal | None:
 
     A kind that is no longer served has no objects, and a workload that cannot be released was never held.
     """
-    if not moonshift_status(release.stored).release:
+    if not release.ours.release:
         return None
     problem = release.seen.workload_problem
     if problem is None:
@@ -375,7 +375,7 @@ def _disabled(release: Release) -> Transition:
     stop = own_template_first(release) or finalise(release, goal)
     if stop is not None:
         leaving = structs.replace(stop.status, phase=Phase.DISABLING, message=messages.DISABLING)
-        return structs.replace(stop, status=leaving)
+        return stop.at(leaving)
     actions: tuple[Action, ...] = ()
     notes: tuple[Note, ...] = ()
     if busy:

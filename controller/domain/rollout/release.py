@@ -4,8 +4,6 @@
 nothing while paused, D12), and a new template is noticed in every state, the end included (D11).
 """
 
-from datetime import datetime
-
 from msgspec import UNSET, structs
 
 from controller.api.rollout import (
@@ -52,7 +50,6 @@ from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release_context import (
     Style,
     known_template,
-    moonshift_status,
 )
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.replanning import replan
@@ -65,7 +62,6 @@ from controller.domain.rollout.returning import (
 from controller.domain.rollout.showing import about_this_template, counted
 from controller.domain.rollout.status import (
     condition,
-    with_moonshift_status,
 )
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.steps import decide_step
@@ -218,8 +214,8 @@ def _continue(release: Release) -> Transition:
     if release.ours.state == StepState.COMPLETED:
         # The goal is written before any change: after a crash halfway, a step would otherwise undo the end, and
         # freeze a workload whose owner's values are restored already.
-        going = ending(release.status, Goal.SUCCESS, release.now)
-        return release.at(going).progressing(reasons.FINALISING, messages.FINALISING).stop()
+        going = ending(release, Goal.SUCCESS)
+        return going.progressing(reasons.FINALISING, messages.FINALISING).stop()
     if _is_admitted_again_without_its_pods(release):
         return release.entering(StepState.STEP_UPGRADE).go_on()
     background = watched(_refreshed(release))
@@ -249,9 +245,7 @@ def _with_background_run(background: Watched, transition: Transition) -> Transit
     """The transition of the step, with the actions of the background gate."""
     if background.wake is None or isinstance(transition, Continue):
         return transition
-    times = [time for time in (transition.wake_at, background.wake.wake_at) if time is not None]
-    actions = (*transition.actions, *background.wake.actions)
-    return structs.replace(transition, actions=actions, wake_at=min(times, default=None))
+    return transition.also(*background.wake.actions, wake_at=background.wake.wake_at)
 
 
 def _refreshed(release: Release) -> Release:
@@ -261,7 +255,7 @@ def _refreshed(release: Release) -> Release:
     never replaced here: a workload that returns from zero replicas gets its newest revision from its own controller.
     """
     release = release.showing(observed_rollout_id=observed_id(release))
-    if release.admission_paused and not release.returning and not release.ours.stable_revision:
+    if release.admission_paused and not release.ours.returning and not release.ours.stable_revision:
         revision, template = stable_after(release)
         release = release.showing(stable_revision=revision)
         release = release.noting(stable_revision=revision, stable_template=template)
@@ -272,15 +266,14 @@ def _with_problem(release: Release, transition: Transition) -> Transition:
     """Report a missing object: the stable version, a Service or a gateway object."""
     if isinstance(transition, Continue):
         return transition
+    release = release.at(transition.status)
     missing = (
-        stable_is_gone(release.at(transition.status))
-        or services.unusable_services(release.at(transition.status))
-        or routing.unreadable_routes(release.at(transition.status))
-        or selects_no_new_pod(release.at(transition.status))
+        stable_is_gone(release)
+        or services.unusable_services(release)
+        or routing.unreadable_routes(release)
+        or selects_no_new_pod(release)
     )
-    return with_deadline(
-        release, structs.replace(transition, problem=transition.problem or missing)
-    )
+    return with_deadline(release, transition.also(problem=missing))
 
 
 def _withdraw(release: Release) -> Transition:
@@ -298,7 +291,7 @@ def _withdraw(release: Release) -> Transition:
 
 def _cancel(release: Release) -> Transition:
     """The workload was changed back: revert the changes of the release."""
-    release = release.at(ending(release.status, Goal.ROLLBACK, release.now))
+    release = ending(release, Goal.ROLLBACK)
     release = release.noting(state=StepState.COMPLETED, returning=False)
     release = about_this_template(release).showing(current_step_state=StepState.COMPLETED)
     note = Note(reasons.RELEASE_CANCELING, messages.CANCELLING)
@@ -314,7 +307,7 @@ def _roll_back_in_batches(release: Release) -> Transition:
     release = release.at(begun.status).noting(returning=True)
     release = release.showing(observed_rollout_id=returning_id(release))
     note = Note(reasons.RELEASE_RESTARTED, messages.RETURNING, Severity.WARNING, ended=end)
-    # The status is written before anything else: the number of pods that a step wants depends on it.
+    # The status is written before anything else: after a crash, only the status says that this release goes back.
     return release.stop(*record, notes=(note, *begun.notes))
 
 
@@ -322,7 +315,7 @@ def _start_over(release: Release) -> Transition:
     """Revert the changes of the abandoned release, then begin again with the present template."""
     stable = stable_after(release)
     release = release.progressing(reasons.INITIALIZING, messages.CONTINUOUS)
-    release = release.at(ending(release.status, Goal.CONTINUOUS, release.now))
+    release = ending(release, Goal.CONTINUOUS)
     release = release.noting(stable_revision=stable[0], stable_template=stable[1])
     stop = finalise(release, Goal.CONTINUOUS)
     if stop is not None:
@@ -359,10 +352,7 @@ def _return_from_zero(release: Release) -> Transition:
     stop = finalise(release, Goal.SCALED_AWAY)
     if stop is not None:
         return with_deadline(release, stop)
-    if (release.ours.step, release.ours.state) != (
-        1,
-        StepState.BEFORE_STEP_UPGRADE,
-    ):
+    if (release.ours.step, release.ours.state) != (1, StepState.BEFORE_STEP_UPGRADE):
         release = release.noting(endpoints_ready_since={})
         release = release.showing(finalising_step=FinalisingStep.NONE)
         release = go_to(release, 1)
@@ -378,13 +368,10 @@ def workload_gone(release: Release) -> Transition:
     stop = finalise(release, Goal.WORKLOAD_GONE)
     if stop is not None:
         return stop
-    return Continue(
-        structs.replace(
-            release.status.with_release(None), phase=Phase.INITIAL, moonshift=UNSET, conditions=()
-        ),
-        (abandoned(End.WORKLOAD_DELETED),),
-        actions=recorded(release, Outcome.WORKLOAD_DELETED),
-    )
+    forgotten = release.at(release.status.with_release(None))
+    forgotten = forgotten.reporting(phase=Phase.INITIAL, moonshift=UNSET, conditions=())
+    record = recorded(release, Outcome.WORKLOAD_DELETED)
+    return forgotten.go_on(abandoned(End.WORKLOAD_DELETED), actions=record)
 
 
 # --- the end ------------------------------------------------------------------------------------
@@ -392,7 +379,7 @@ def workload_gone(release: Release) -> Transition:
 
 def _end(release: Release, goal: Goal) -> Transition:
     """Carry out the sequence of the goal; then the release is over."""
-    release = release.at(ending(release.status, goal, release.now))
+    release = ending(release, goal)
     stop = finalise(release, goal)
     if stop is not None:
         return with_deadline(release, stop)
@@ -409,11 +396,10 @@ def _end(release: Release, goal: Goal) -> Transition:
     return ended(release).go_on(note, actions=recorded(release, outcome))
 
 
-def ending(status: RolloutStatus, goal: Goal, now: datetime) -> RolloutStatus:
+def ending(release: Release, goal: Goal) -> Release:
     """The release ends for this reason; the clock of its end starts now."""
-    ours = moonshift_status(status)
-    since = ours.goal_since if ours.goal == goal else None
-    return with_moonshift_status(status, goal=goal, goal_since=since or now)
+    since = release.ours.goal_since if release.ours.goal == goal else None
+    return release.noting(goal=goal, goal_since=since or release.now)
 
 
 def ended(release: Release) -> Release:

@@ -36,7 +36,6 @@ from controller.domain.pods.left_behind import values_left_behind
 from controller.domain.pods.marks import OwnersRecord, owners_record, read_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
-from controller.domain.pods.returning import back_at, stayed
 from controller.domain.pods.running import (
     Running,
     min_ready_seconds,
@@ -109,26 +108,6 @@ class ReleaseContext(Value, frozen=True, dict=True):
     def batch(self, index: int) -> int:
         """New pods wanted at this step."""
         return batch_size(self.steps, index, self.replicas)
-
-    @property
-    def returning(self) -> bool:
-        """The release goes back to the stable revision in batches."""
-        return moonshift_status(self.seen.rollout.status).returning
-
-    @property
-    def by_id(self) -> bool:
-        """The release changes no template: its steps label existing pods with another rollout id."""
-        return moonshift_status(self.seen.rollout.status).by_id
-
-    def wanted(self, index: int) -> int:
-        """Pods of the new revision wanted at this step. On a way back, these include pods that have always stayed
-        new.
-        """
-        if not self.returning:
-            return self.batch(index)
-        rollout_id = canary_status(self.seen.rollout.status).observed_rollout_id
-        alive = (pod for pod in self.new_pods if not pod.metadata.deleting)
-        return back_at(self.steps, index, self.replicas, len(stayed(alive, rollout_id)))
 
     def takes_all(self, index: int) -> bool:
         """A partition step after which no old pod is left, or before which none exists: a pinned stable Service would

@@ -1,8 +1,8 @@
-"""One release at one instant, with the status that this pass has made of it so far: what every decision is made from.
+"""One release at one instant, with the status that this pass has made of it so far: every decision is made from it.
 
-Why one value: a decision that takes what is seen and a status apart can ask the stored status where the running one is
-meant. Invariants: frozen; `ours` is the running status, and what a crash would find is asked for by name (`stored`).
-Must not decide anything.
+Why one value: a decision that takes the observation and a status apart can ask the stored status where the running one
+is meant. Invariants: frozen; `ours` is the running status, and the status that a crash would leave is asked for by name
+(`stored`). Must not decide anything.
 """
 
 from datetime import datetime
@@ -12,6 +12,7 @@ from msgspec import structs
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, RolloutStatus, StepState
 from controller.domain.decision import Action, Note, Refusal
 from controller.domain.observation import Observation
+from controller.domain.pods.returning import back_at, stayed
 from controller.domain.rollout import status as building
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -22,7 +23,7 @@ from controller.domain.rollout.transition import Continue, Stop, wait_by_choice
 
 
 class Release(ReleaseContext, frozen=True, dict=True):
-    """What is seen of a release at an instant, and its status so far."""
+    """The observation of a release at an instant, and its status so far."""
 
     status: RolloutStatus
 
@@ -40,13 +41,23 @@ class Release(ReleaseContext, frozen=True, dict=True):
 
     @property
     def stored(self) -> RolloutStatus:
-        """The status that the API server has: what is known after a crash of this pass."""
+        """The status that the API server has: all that is known after a crash of this pass."""
         return self.seen.rollout.status
 
     def believed(self) -> "Release":
-        """The running status is what the API server should have had: nothing else was ever stored."""
+        """The running status stands for the stored one, which could not be believed."""
         rollout = structs.replace(self.seen.rollout, status=self.status)
         return as_stored(structs.replace(self.seen, rollout=rollout), self.now)
+
+    def wanted(self, index: int) -> int:
+        """Pods of the new revision wanted at this step. On a way back, these include pods that have always stayed
+        new.
+        """
+        if not self.ours.returning:
+            return self.batch(index)
+        alive = (pod for pod in self.new_pods if not pod.metadata.deleting)
+        there = stayed(alive, self.shown.observed_rollout_id)
+        return back_at(self.steps, index, self.replicas, len(there))
 
     # --- the next status ------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def observed_id(release: Release) -> str:
 
 def mark_pods_that_stayed(release: Release) -> Stop | None:
     """Before the first move, mark every pod of the stable revision that no step has replaced."""
-    if not (release.returning and release.admission_paused):
+    if not (release.ours.returning and release.admission_paused):
         return None
     rollout_id = observed_id(release)
     actions: tuple[Action, ...] = tuple(
@@ -80,9 +80,9 @@ def pods_to_label(release: Release) -> tuple[Pod, ...]:
     """The pods of the new revision that carry the number of their batch."""
     index = max(1, release.ours.step)
     rollout_id = release.shown.observed_rollout_id
-    if release.by_id:
+    if release.ours.by_id:
         return share_by_id(release, index, rollout_id)
-    if not release.returning:
+    if not release.ours.returning:
         return release.new_pods
     alive = [pod for pod in release.new_pods if not pod.metadata.deleting]
     preferred = sorted(alive, key=lambda pod: (-max(ordinals([pod]), default=0), pod.metadata.name))

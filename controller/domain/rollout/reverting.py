@@ -21,7 +21,7 @@ def given_up(release: Release, why: str) -> Stop | None:
     changes no template, or if it goes back to the stable one already.
     """
     source, kept = kept_template(release), kept_by_us(release)
-    if not (source or kept) or release.ours.by_id or release.returning:
+    if not (source or kept) or release.ours.by_id or release.ours.returning:
         return None
     message = f"{new_in_words(release)} is given up: {why}"
     failed = release.noting(failed_template=release.template_hash)

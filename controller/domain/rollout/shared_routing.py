@@ -14,7 +14,7 @@ from controller.api.trafficrouting import Member, TrafficRouting
 from controller.api.workloads import Pod, label_value
 from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
-from controller.domain.rollout.release_context import Style, moonshift_status
+from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 from controller.domain.rollout.way_out import create_or
@@ -98,7 +98,7 @@ def _waits_for_route(release: Release) -> Stop:
 
 def pods_led_to(release: Release) -> tuple[Pod, ...]:
     """Pods that shared routes lead to: those of the release, also while it is rolled back or replaced by another."""
-    stable = moonshift_status(release.stored).stable_revision
+    stable = release.ours.stable_revision
     if release.style is Style.CANARY or not stable:
         return release.new_pods
     return tuple(pod for pod in release.workload.pods if pod.revision != stable)

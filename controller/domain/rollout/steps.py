@@ -104,9 +104,8 @@ def _upgrade(release: Release) -> Transition:
         return release.stop(*pins)
     blocked = mechanism_of(release).preconditions(release)
     if blocked is not None:
-        warned = (*blocked.notes, *other_workloads.warnings(release, pins))
         first = (*rehearsal_of_objects(release, pins), *pins)
-        return structs.replace(blocked, actions=(*first, *blocked.actions), notes=warned)
+        return blocked.also(first=first, notes=other_workloads.warnings(release, pins))
     if release.takes_all(index) and (pins or services.stable_services_miss_new_pods(release)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return release.stop(*pins)
@@ -139,10 +138,10 @@ def _position_comes_first(release: Release) -> bool:
     step that leaves some, concluded that the workload had been at zero replicas, and began the release again. For a
     DaemonSet it concluded that nodes had joined, and replaced the new pods.
     """
-    stored = release.stored
+    stored = release.at(release.stored)
     if nodes_from_zero.is_daemon_set(release):
-        return largest_visited_batch(release.at(stored)) < largest_visited_batch(release)
-    return leaves_stable_pods(release.at(stored)) and not leaves_stable_pods(release)
+        return largest_visited_batch(stored) < largest_visited_batch(release)
+    return leaves_stable_pods(stored) and not leaves_stable_pods(release)
 
 
 def _pods_of_step(release: Release, index: int) -> tuple[Action, ...]:
@@ -213,7 +212,7 @@ def _analyse(release: Release) -> Transition:
         return gate
     if gate is not None:
         kept = _with_all_kept(release, gate)
-        return structs.replace(kept, actions=(*kept.actions, *gate.actions))
+        return kept.also(*gate.actions)
     if pause.pause_is_too_soon(release):
         return _with_all_kept(release, release.stop(wake_at=release.ours.pause_not_before))
     passed = release.noting(pause_not_before=None)
@@ -231,14 +230,8 @@ def _with_all_kept(release: Release, transition: Stop) -> Stop:
     transition = _with_autoscalers_held(release, structs.replace(transition, actions=()))
     transition = _with_shared_routing(release, transition)
     index = moonshift_status(transition.status).step
-    due = [
-        time
-        for time in (transition.wake_at, release.ready(release.new_pods).next_at)
-        if time is not None
-    ]
     kept = _kept(release.at(transition.status), index)
-    actions = (*transition.actions, *kept)
-    transition = structs.replace(transition, actions=actions, wake_at=min(due, default=None))
+    transition = transition.also(*kept, wake_at=release.ready(release.new_pods).next_at)
     if not (release.step(index).routes_traffic and release.seen.routes) or release.takes_all(index):
         return transition
     return _with_routes(release, transition, index)
@@ -250,12 +243,8 @@ def _with_shared_routing(release: Release, stop: Stop) -> Stop:
     """
     joining = join(release.at(stop.status))
     if joining is None:
-        return structs.replace(stop, problem=stop.problem or hindrance(release))
-    return structs.replace(
-        stop,
-        actions=(*joining.actions, *stop.actions),
-        problem=stop.problem or joining.problem,
-    )
+        return stop.also(problem=hindrance(release))
+    return stop.also(first=joining.actions, problem=joining.problem)
 
 
 def _with_autoscalers_held(release: Release, stop: Stop) -> Stop:
@@ -263,29 +252,19 @@ def _with_autoscalers_held(release: Release, stop: Stop) -> Stop:
     held = autoscalers.hold(release.at(stop.status)) if release.style is Style.BLUE_GREEN else None
     if held is None:
         return stop
-    times = [time for time in (stop.wake_at, held.wake_at) if time is not None]
-    return structs.replace(
-        stop,
-        status=held.status,
-        actions=(*held.actions, *stop.actions),
-        wake_at=min(times, default=None),
-        problem=stop.problem or held.problem,
-    )
+    more = stop.also(first=held.actions, wake_at=held.wake_at, problem=held.problem)
+    return more.at(held.status)
 
 
 def _with_routes(release: Release, transition: Stop, index: int) -> Stop:
     """`transition` with repairs of the routes in addition; without them if another writer changed the routes again."""
-    drift = drift_of(release.at(transition.status), index)
-    release, notes = noted(release.at(transition.status), drift)
+    release = release.at(transition.status)
+    drift = drift_of(release, index)
+    release, notes = noted(release, drift)
+    transition = transition.at(release.status)
     if drift.held is not None:
-        times = [time for time in (transition.wake_at, drift.wake_at) if time is not None]
-        return structs.replace(
-            transition, status=release.status, wake_at=min(times, default=None), problem=drift.held
-        )
-    actions = (*transition.actions, *routing.ensure_routes(release, index))
-    return structs.replace(
-        transition, status=release.status, actions=actions, notes=(*transition.notes, *notes)
-    )
+        return structs.replace(transition.also(wake_at=drift.wake_at), problem=drift.held)
+    return transition.also(*routing.ensure_routes(release, index), notes=notes)
 
 
 def _kept(release: Release, index: int) -> tuple[Action, ...]:

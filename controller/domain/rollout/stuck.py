@@ -8,8 +8,6 @@ is not written again.
 
 from datetime import UTC, datetime, timedelta
 
-from msgspec import structs
-
 from controller.api.duration import later
 from controller.api.rollout import StepState
 from controller.api.workload_kinds import WorkloadKind
@@ -35,13 +33,13 @@ def with_trouble(release: Release, stop: Stop, began: datetime) -> Stop:
         return stop
     due = later(max(began, since or began), TROUBLE_TOLERATED_FOR)
     if due > release.now:
-        return structs.replace(stop, wake_at=min(stop.wake_at or due, due))
+        return stop.also(wake_at=due)
     if trouble is None:
         asked = FindCauseOfMissingPods(
             release.workload_key, release.meta.uid, _counts(release.at(stop.status))
         )
-        return structs.replace(stop, actions=(*stop.actions, asked))
-    return structs.replace(stop, problem=_problem(release.at(stop.status), trouble))
+        return stop.also(asked)
+    return stop.also(problem=_problem(release.at(stop.status), trouble))
 
 
 def trouble_of(release: Release) -> Trouble | None:
@@ -120,7 +118,7 @@ def _problem(release: Release, trouble: Trouble) -> Refusal:
 
 def steady(release: Release, reason: str, head: str, text: str) -> str:
     """`text`, or the present text if it is about the same problem: details alternate between passes."""
-    before = condition(release.stored, "Stalled")
+    before = condition(release.status, "Stalled")
     same = before is not None and before.reason == reason and before.message.startswith(head)
     return before.message if before is not None and same else text
 

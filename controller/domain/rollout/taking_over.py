@@ -50,8 +50,8 @@ _AT_REST = ("", StepState.COMPLETED)
 
 def taking_over(release: Release) -> Stop | None:
     """Take a release of the original over; None if there is none, or if it is ours already."""
-    before = release.stored
-    if release.ours.release or moonshift_status(before).release:
+    # As stored, too: a release of ours that this pass has ended is not one that the original left.
+    if release.ours.release or moonshift_status(release.stored).release:
         return None
     if release.seen.workload is None:
         if not _left_by_the_original(release.status):

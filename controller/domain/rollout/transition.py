@@ -6,6 +6,8 @@ a wait. `None` from a part of a state means that this part needs nothing.
 
 from datetime import datetime
 
+from msgspec import structs
+
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, Note, Refusal, Value
 
@@ -38,6 +40,30 @@ class Stop(Value, frozen=True):
     """
     by_choice: bool = False
     """Nothing is missing: the release waits for a time of its own choice, which no deadline counts as work."""
+
+    def at(self, status: RolloutStatus) -> "Stop":
+        """The same outcome with another status."""
+        return structs.replace(self, status=status)
+
+    def also(
+        self,
+        *actions: Action,
+        first: tuple[Action, ...] = (),
+        wake_at: datetime | None = None,
+        notes: tuple[Note, ...] = (),
+        problem: Refusal | None = None,
+    ) -> "Stop":
+        """This outcome and more: actions after its own, or `first`; the earlier of both times; a problem if it has
+        none.
+        """
+        times = [time for time in (self.wake_at, wake_at) if time is not None]
+        return structs.replace(
+            self,
+            actions=(*first, *self.actions, *actions),
+            wake_at=min(times, default=None),
+            notes=(*self.notes, *notes),
+            problem=self.problem or problem,
+        )
 
 
 def wait_by_choice(

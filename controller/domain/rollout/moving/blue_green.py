@@ -6,8 +6,6 @@ in addition to all old ones.
 Invariant: no autoscaler changes the size while the pods are doubled.
 """
 
-from msgspec import structs
-
 from controller.api import names
 from controller.api.quantity import IntOrPercent, scaled_up
 from controller.domain.decision import (
@@ -44,7 +42,7 @@ class BlueGreenDeployment(Deployments):
         held = autoscalers.hold(release)
         frozen = _freeze_stable(release)
         if held is not None:
-            return structs.replace(held, actions=(*held.actions, *frozen))
+            return held.also(*frozen)
         if frozen:
             return release.stop(*frozen)
         blocked = blocked_workload(release)
@@ -87,7 +85,7 @@ class BlueGreenDeployment(Deployments):
         deployment = release.deployment
         if not deployment.observed or deployment.spec.paused:
             return ()
-        stable = stable_replica_set(release.at(release.stored))
+        stable = stable_replica_set(release)
         if stable is None or not (stable.active or was_rebuilt(stable)):
             return ()
         if stable.spec.replicas < release.replicas:
@@ -117,8 +115,7 @@ class BlueGreenDeployment(Deployments):
 
     def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """The stable revision has never shrunk, except where the workload went on while no webhook answered."""
-        went_on = moonshift_status(release.stored).went_on
-        return grown_stable(release, stable) if went_on else None
+        return grown_stable(release, stable) if release.ours.went_on else None
 
 
 def _surge(release: Release, index: int) -> IntOrPercent:
@@ -139,6 +136,7 @@ def _surplus_leaves(release: Release) -> tuple[ScaleReplicaSet, ...]:
     """The Deployment's controller made new pods in the place of stable ones; with all of these back, and their share,
     there are as many new ones as the surge allows.
     """
+    # As stored: a share that this pass only begins to lead back is not back yet.
     if admission_paused(release.deployment) or moonshift_status(release.stored).empty_sides:
         return ()
     most = min(release.replicas, read_rolling_limits(release.deployment).surge)

@@ -43,7 +43,7 @@ def returned_as_new(release: Release) -> bool:
     stable = release.ours.stable_revision
     if (
         release.admission_paused
-        or release.returning
+        or release.ours.returning
         or not _revision(release)
         or release.pods_of(stable)
     ):

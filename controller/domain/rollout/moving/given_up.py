@@ -46,7 +46,7 @@ class SetsWithLimits(Sets):
     def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """There is no surge: stable pods take the places of new ones, also of those that the owner's limits protect."""
         if owner_limits_updates(release):
-            return given_up_moves(release.at(release.stored), self.owners_fields(release))
+            return given_up_moves(release, self.owners_fields(release))
         return super().scale_up_stable(release, stable)
 
     def given_up_pods_leave(self, release: Release) -> Stop | None:

@@ -14,13 +14,12 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
-from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.release_value import Release
 
 
 def abandoned_go_first(release: Release, index: int) -> bool:
     """The step wants more new pods, and pods of an abandoned revision can make room for them."""
-    keep = (moonshift_status(release.stored).stable_revision, release.new_revision)
+    keep = (release.ours.stable_revision, release.new_revision)
     alive = [pod for pod in release.new_pods if not pod.metadata.deleting]
     return len(alive) < release.batch(index) and any(
         pod.revision not in keep for pod in release.workload.pods
@@ -44,6 +43,6 @@ def _deletions(release: Release, index: int) -> tuple[Action, ...]:
     limit = most_unavailable(
         rolling.max_unavailable if rolling is not None else None, release.replicas
     )
-    stable = moonshift_status(release.stored).stable_revision
+    stable = release.ours.stable_revision
     going = may_go(nodes, release.batch(index), limit, stable)
     return tuple(map(deletion_of, going))

@@ -6,8 +6,6 @@ step stays, and its routes. Invariant: an older pod leaves only when as many sta
 them in addition; a template that the Deployment itself runs is not touched here.
 """
 
-from msgspec import structs
-
 from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
 from controller.domain.rollout.moving.from_zero import stable_replica_set, was_rebuilt
 from controller.domain.rollout.release_context import Style
@@ -22,9 +20,7 @@ def with_stable_pods_returning(release: Release, transition: Transition) -> Tran
     mechanism = ExtraDeployment()
     first = mechanism.bring_stable_back(release)
     back = first or mechanism.send_new_away(release) or release.stop()
-    times = [time for time in (transition.wake_at, back.wake_at) if time is not None]
-    actions = (*transition.actions, *back.actions)
-    return structs.replace(transition, actions=actions, wake_at=min(times, default=None))
+    return transition.also(*back.actions, wake_at=back.wake_at)
 
 
 def only_older_pods_are_in_the_way(release: Release) -> bool:

@@ -27,7 +27,6 @@ from controller.domain.rollout import routing
 from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.moving.abandoned import clear_abandoned, replace_abandoned
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
-from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
@@ -204,8 +203,8 @@ def _planned(release: Release, index: int) -> RollingLimits | None:
 
     None while there are fewer new pods: maxUnavailable alone would remove a stable pod before a new one is ready.
     """
-    visits = moonshift_status(release.stored).visits
-    share = max(release.batch(step) for step in {index, *(visit.step for visit in visits)})
+    visited = {visit.step for visit in release.ours.visits}
+    share = max(release.batch(step) for step in {index, *visited})
     return RollingLimits(0, share) if _new_pods(release) >= share else None
 
 

@@ -41,7 +41,7 @@ class PartitionedSet(SetsWithLimits):
     def preconditions(self, release: Release) -> Stop | None:
         """Its owner has not paused it, its controller has caught up, and no abandoned pod blocks it."""
         blocked = blocked_set(release) or mark_pods_that_stayed(release)
-        if blocked is not None or release.returning:
+        if blocked is not None or release.ours.returning:
             return blocked or _unstuck(release)
         return clear_abandoned_pods(release) if release.admission_paused else None
 

@@ -55,7 +55,7 @@ def _all_are_new(release: Release, stable: str) -> bool:
     """A set has no room for a stable pod; other code checks this before the first move and on a rollback."""
     if (
         release.admission_paused
-        or release.returning
+        or release.ours.returning
         or not release.observed
         or release.pods_of(stable)
     ):

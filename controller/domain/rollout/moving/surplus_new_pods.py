@@ -40,7 +40,7 @@ RETURNED = "returned"
 def too_many_are_new(release: Release) -> bool:
     """More pods are new than any visited step asked for, and an exchange of templates is possible now."""
     impossible = (
-        release.admission_paused or release.returning or not can_exchange_templates(release)
+        release.admission_paused or release.ours.returning or not can_exchange_templates(release)
     )
     if impossible or not release.observed or len(alive_pods(release)) > release.replicas:
         return False
