@@ -19,34 +19,35 @@ from controller.domain.decision import (
     RehearseObjects,
 )
 from controller.domain.rollout import services
-from controller.domain.rollout.release_context import ReleaseContext, Style
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
 from controller.domain.traffic.companions.canary_service import canary_service_body
 
 
-def rehearsal_of_objects(context: ReleaseContext, moves: Iterable[Action]) -> tuple[Action, ...]:
+def rehearsal_of_objects(release: Release, moves: Iterable[Action]) -> tuple[Action, ...]:
     """The dry runs that come before the first of these moves."""
-    match context.style:
+    match release.style:
         case Style.CANARY:
             made = tuple(move.body for move in moves if isinstance(move, EnsureCanaryDeployment))
-            begins = bool(made) and not context.routes_in_use
+            begins = bool(made) and not release.routes_in_use
         case Style.BLUE_GREEN:
             made = ()
-            begins = not context.new_revision and any(isinstance(m, PinService) for m in moves)
+            begins = not release.new_revision and any(isinstance(m, PinService) for m in moves)
         case Style.PARTITION:
             return ()
         case _:
-            assert_never(context.style)
-    copies = _copies(context) if begins else ()
+            assert_never(release.style)
+    copies = _copies(release) if begins else ()
     if not begins or not (made or copies):
         return ()
-    return (RehearseObjects(context.namespace, made, copies),)
+    return (RehearseObjects(release.namespace, made, copies),)
 
 
-def _copies(context: ReleaseContext) -> tuple[msgspec.Raw, ...]:
+def _copies(release: Release) -> tuple[msgspec.Raw, ...]:
     """The canary Services; one that cannot be copied is refused where it is made."""
     bodies = (
         canary_service_body(copy, msgspec.json.encode(stable))
-        for copy in services.foreseen_canary_services(context)
-        if isinstance(stable := context.service(copy.stable.name), Service)
+        for copy in services.foreseen_canary_services(release)
+        if isinstance(stable := release.service(copy.stable.name), Service)
     )
     return tuple(msgspec.Raw(body) for body in bodies if isinstance(body, bytes))

@@ -8,32 +8,30 @@ them in addition; a template that the Deployment itself runs is not touched here
 
 from msgspec import structs
 
-from controller.api.rollout import RolloutStatus
 from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
 from controller.domain.rollout.moving.from_zero import stable_replica_set, was_rebuilt
-from controller.domain.rollout.release_context import ReleaseContext, Style
-from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.transition import Continue, Transition
 
 
-def with_stable_pods_returning(
-    context: ReleaseContext, status: RolloutStatus, transition: Transition
-) -> Transition:
+def with_stable_pods_returning(release: Release, transition: Transition) -> Transition:
     """The transition of a step, with the actions that bring the stable pods back to their place."""
     if isinstance(transition, Continue):
         return transition
     mechanism = ExtraDeployment()
-    first = mechanism.bring_stable_back(context, status)
-    back = first or mechanism.send_new_away(context, status) or Stop(status)
+    first = mechanism.bring_stable_back(release)
+    back = first or mechanism.send_new_away(release) or release.stop()
     times = [time for time in (transition.wake_at, back.wake_at) if time is not None]
     actions = (*transition.actions, *back.actions)
     return structs.replace(transition, actions=actions, wake_at=min(times, default=None))
 
 
-def only_older_pods_are_in_the_way(context: ReleaseContext, status: RolloutStatus) -> bool:
+def only_older_pods_are_in_the_way(release: Release) -> bool:
     """The stable ReplicaSet was made again in this release, and all other pods of the Deployment are older ones."""
-    stable = stable_replica_set(context, status)
-    if context.style is not Style.CANARY or stable is None or not context.replicas:
+    stable = stable_replica_set(release)
+    if release.style is not Style.CANARY or stable is None or not release.replicas:
         return False
-    others = [run for run in context.running if run.name != stable.revision]
-    are_older = all(run.template_hash != context.template_hash for run in others)
+    others = [run for run in release.running if run.name != stable.revision]
+    are_older = all(run.template_hash != release.template_hash for run in others)
     return bool(others) and are_older and was_rebuilt(stable)

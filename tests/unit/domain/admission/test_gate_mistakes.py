@@ -10,8 +10,8 @@ from controller.domain.admission.gate_mistakes import gate_mistakes
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.gates.wording import WORDS_OF_A_RELEASE
 from controller.domain.rollout.analysing import words_of
-from controller.domain.rollout.release_context import ReleaseContext
-from tests.unit.builders import KEY, status_of
+from controller.domain.rollout.release_value import as_stored
+from tests.unit.builders import KEY
 from tests.unit.domain.rollout.scenes import started
 
 ERRORS: JsonObject = {"name": "errors", "success": {"max": 1}}
@@ -95,6 +95,6 @@ def test_every_word_that_a_release_gives_is_known() -> None:
     world = started()
     seen = world.observe(KEY)
     assert seen is not None
-    context = ReleaseContext(seen=seen, now=world.cluster.now)
+    context = as_stored(seen, world.cluster.now)
     own = {"service", "revision", "window"}
-    assert words_of(context, status_of(world)).keys() | own == WORDS_OF_A_RELEASE
+    assert words_of(context).keys() | own == WORDS_OF_A_RELEASE
