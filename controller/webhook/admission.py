@@ -26,6 +26,7 @@ from controller.domain.admission.accounts import (
 )
 from controller.domain.admission.approvals import JudgedStatus, judge_status
 from controller.domain.admission.named import Named, left_workload, named_in_routing
+from controller.domain.admission.other_routes import other_routes
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout
@@ -87,6 +88,12 @@ class NamedReader(Protocol):
 
     async def look_again(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
         """These objects now, from the API server, within a bound."""
+        ...
+
+    async def beside(
+        self, namespace: str, named: Sequence[Named]
+    ) -> Mapping[Named, Sequence[JsonObject]]:
+        """For each gateway object among these: all objects of its kind in the namespace, itself included."""
         ...
 
 
@@ -225,9 +232,11 @@ class Admission:
                 again = [one for one in named if one in doubtful]
                 if again:
                     seen.update(await self._named.look_again(namespace, again))
+                beside = await self._named.beside(namespace, named)
         except TimeoutError:
             return ()
-        return tuple(remark.text for remark in remarks(named, seen, namespace))
+        texts = tuple(remark.text for remark in remarks(named, seen, namespace))
+        return (*texts, *other_routes(named, beside, namespace))
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
         """Keeps the stored status but for what people may ask for, and records who asked."""
