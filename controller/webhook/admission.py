@@ -41,6 +41,7 @@ from controller.domain.admission.workload import (
     loses_label,
     lost_its_record,
     needs_replica_sets,
+    stable_template_of,
 )
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.abilities import Headers
@@ -264,7 +265,7 @@ class Admission:
         return await self._offload.run(
             request.objects,
             lambda: _answer_about(
-                old, new, admit_deployment(old, new, rollout, replica_sets, kept)
+                old, new, rollout, admit_deployment(old, new, rollout, replica_sets, kept)
             ),
         )
 
@@ -283,7 +284,7 @@ class Admission:
         kept = await self._kept_owners(old, rollout)
         return await self._offload.run(
             request.objects,
-            lambda: _answer_about(old, new, admit_set(old, new, rollout, kind, kept)),
+            lambda: _answer_about(old, new, rollout, admit_set(old, new, rollout, kind, kept)),
         )
 
     async def _kept_owners(self, old: JsonObject, rollout: Rollout | None) -> str:
@@ -342,11 +343,14 @@ def _labels(workload: JsonObject) -> dict[str, str]:
     return {name: value for name, value in labels.items() if isinstance(value, str)}
 
 
-def _answer_about(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
+def _answer_about(
+    old: JsonObject, new: JsonObject, rollout: Rollout | None, verdict: Verdict
+) -> Answer:
     """The answer about a workload, with warnings for its owner."""
     stored = verdict.obj if isinstance(verdict, Amended) else new
     answer = _answer(new, verdict)
-    return msgspec.structs.replace(answer, warnings=overridden(old, new, stored))
+    template = stable_template_of(rollout) if rollout is not None else ""
+    return msgspec.structs.replace(answer, warnings=overridden(old, new, stored, template))
 
 
 def _answer_about_status(new: JsonObject, judged: JudgedStatus) -> Answer:
