@@ -22,7 +22,7 @@ from controller.domain.rollout.transition import Continue, Stop, wait_by_choice
 
 
 class Release(ReleaseContext, frozen=True, dict=True):
-    """What is seen of a release at an instant, and its status so far."""
+    """The observation of a release at an instant, and its status so far."""
 
     status: RolloutStatus
 
