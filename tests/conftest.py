@@ -9,6 +9,9 @@ the laboratory of the kill tests, releases that a file plays at the same time) s
 these groups begin first. The groups are ours, not xdist's marks: its release 3.8 adds them to an attribute that pytest
 9.2 no longer has, and says nothing.
 
+Not all groups may run side by side: requests at a steady rate through a real gateway are lost where other tests take
+all the time. `make test` plays them in a run of their own, in one process (`tests/runs.py`).
+
 Why shares: the long tests are run in fixed parts (`tests/long_parts.py`), and some folders are too long for one part.
 
 Why byte code: these tests start hundreds of Python processes, and each would compile all sources again where

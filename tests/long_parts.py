@@ -48,6 +48,7 @@ def shares(number: int, name: str, *paths: str) -> tuple[Part, ...]:
     )
 
 
+THOROUGH = (("MOONSHIFT_PROFILE", "thorough"),)
 FEWER_REQUESTS = (("MOONSHIFT_TRAFFIC_REQUESTS", "120000"),)
 IN_TURN = "cluster/in_turn"
 
@@ -81,7 +82,13 @@ PARTS = (
     Part(
         "many examples of every property of a release",
         ("unit/simulation", "unit/domain/rollout"),
-        environment=(("MOONSHIFT_PROFILE", "thorough"),),
+        environment=THOROUGH,
+        marked="full or not full",
+    ),
+    Part(
+        "many examples of every property of a route",
+        ("routing",),
+        environment=THOROUGH,
         marked="full or not full",
     ),
 )

@@ -56,7 +56,7 @@ RUNS = (
 
 
 def arguments_of(run: Run, arguments: Sequence[str]) -> list[str]:
-    """What pytest is given for a run besides the arguments of all runs."""
+    """The arguments of pytest for a run: the run's own and those of all runs."""
     found = [*run.paths, *arguments, *(f"--ignore={path}" for path in run.without)]
     if run.alone:
         found += ALONE

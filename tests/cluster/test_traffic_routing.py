@@ -19,7 +19,8 @@ from tests.cluster.kinds import (
 )
 from tests.cluster.manifests import STABLE_IMAGE, Application, StepPlan
 from tests.cluster.margins import PointedAt
-from tests.cluster.story import Story, at, condition
+from tests.cluster.status_fields import at, condition
+from tests.cluster.story import Story
 from tests.cluster.test_cli import run
 from tests.cluster.view import View
 

@@ -1,4 +1,4 @@
-"""What a deliberate defect does to a function: a condition is never met, an argument is left out, a call is forgotten.
+"""The changes that a deliberate defect makes: a condition is never met, an argument is left out, a call is forgotten.
 
 Each change is made by a function whose name and arguments read like the defect. `words` names the place
 (`tests/mutations/places.py`); values are written as Python. A change works on the syntax tree, so that a comment, a
@@ -135,7 +135,7 @@ def becomes(words: str, value: str) -> Change:
 
 
 def assigns(name: str, value: str) -> Change:
-    """What is assigned to the name becomes another value."""
+    """The name is assigned another value."""
 
     def change(root: ast.AST) -> None:
         def assigns_it(at: Place) -> bool:

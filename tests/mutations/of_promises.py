@@ -1,6 +1,6 @@
 """Deliberate defects of the status, of the share between two steps, and of objects that a former Rollout left."""
 
-from tests.mutations.changes import assigns, becomes, negated, never, returns, without
+from tests.mutations.changes import always, assigns, becomes, negated, never, returns, without
 from tests.mutations.mutation import Mutation, named
 
 OF_PROMISES: tuple[Mutation, ...] = (
@@ -51,7 +51,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
         (
             "the extra Deployment adopts the stable ReplicaSet",
             "_selector_without",
-            never("others"),
+            always("others"),
             "unit/domain/pods/test_deployment.py::test_the_extra_deployment_adopts_no_replica_set_that_the_workload_leaves",
         ),
     ),

@@ -3,9 +3,10 @@
 Most mutations change functions only: they are brought into a fork of a process that has imported the domain and its
 tests. The others (a table, say) are brought in while the module is imported, in forks made before that. Started as a
 program, because those forks must come before anything of `controller` is imported:
-`python -m tests.mutations.runner [--machine | --sample]` prints one JSON line per mutation.
+`python -m tests.mutations.runner [--machine | --sample | --only WORDS]` prints one JSON line per mutation.
 """
 
+import argparse
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -145,13 +146,21 @@ def _collect(running: tuple[int, int]) -> None:
 
 
 def selected(arguments: Sequence[str]) -> tuple[Mutation, ...]:
-    """All mutations against their own tests, or every fourth; with `--machine` those that random releases must find."""
-    if "--sample" in arguments:
+    """All mutations against their own tests, or those that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations.runner")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--sample", action="store_true", help=f"one in {SAMPLED}")
+    choice.add_argument(
+        "--machine", action="store_true", help="those that random releases must find, with these"
+    )
+    choice.add_argument("--only", metavar="WORDS", help="those with these words in their name")
+    asked = parser.parse_args(arguments)
+    if asked.sample:
         return MUTATIONS[::SAMPLED]
-    if "--machine" not in arguments:
-        return MUTATIONS
-    found = (mutation for mutation in MUTATIONS if mutation.name in FOUND_BY_THE_MACHINE)
-    return tuple(mutation._replace(tests=(MACHINE,)) for mutation in found)
+    if asked.machine:
+        found = (mutation for mutation in MUTATIONS if mutation.name in FOUND_BY_THE_MACHINE)
+        return tuple(mutation._replace(tests=(MACHINE,)) for mutation in found)
+    return tuple(mutation for mutation in MUTATIONS if (asked.only or "") in mutation.name)
 
 
 def _side_by_side(mutations: Iterable[Mutation], bring_in: Callable[[Mutation], None]) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
+from tests.examples import sampled
 from tests.routing import contour, gateway_api, kuma, skipper
 from tests.routing.model import HOST, Request, Simulator
 from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE, Spec
@@ -232,7 +233,7 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "matches"), CASES)
 @settings(
-    max_examples=60,
+    max_examples=sampled(12, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

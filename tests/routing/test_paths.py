@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
+from tests.examples import sampled
 from tests.routing import (
     apisix,
     cilium,
@@ -177,7 +178,7 @@ UNSAYABLE = (
     "that replaces its prefix cannot match a path by type",
 )
 EXAMPLES = settings(
-    max_examples=20,
+    max_examples=sampled(8, 20),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -236,7 +237,7 @@ async def test_a_path_of_a_step_changes_nothing_but_the_version(
 
 
 @pytest.mark.parametrize("number", range(len(STEPS)))
-@settings(EXAMPLES, max_examples=20)
+@settings(EXAMPLES, max_examples=sampled(8, 20))
 @given(table=tables())
 async def test_a_path_of_a_step_changes_nothing_of_a_mapping_but_the_version(
     script_worker: Worker, number: int, table: Table

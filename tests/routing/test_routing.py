@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from controller.domain.traffic.plan.header import parse_header
 from tests.component.luaworker.process import Worker
+from tests.examples import sampled
 from tests.routing import (
     apisix,
     cilium,
@@ -40,7 +41,7 @@ from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE, Render, Rule, Sp
 from tests.unit.lua_configuration.running import answered, header, query, run, script_of
 
 EXAMPLES = settings(
-    max_examples=25,
+    max_examples=sampled(8, 25),
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

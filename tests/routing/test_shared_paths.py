@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.component.luaworker.process import Worker
+from tests.examples import sampled
 from tests.routing import skipper
 from tests.routing.model import HOST, Request
 from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE
@@ -34,7 +35,7 @@ ENTRIES = st.lists(
 WEIGHTS = st.dictionaries(
     st.sampled_from((STABLE, ADMIN, LEGACY)), st.sampled_from((0, 1, 3, 0.5)), max_size=3
 )
-MORE = settings(EXAMPLES, max_examples=60)
+MORE = settings(EXAMPLES, max_examples=sampled(20, 60))
 
 
 @MORE

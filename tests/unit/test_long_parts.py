@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import HERE
-from tests.long_parts import PARTS, Part, arguments_of, due, run, shares
+from tests.long_parts import PARTS, THOROUGH, Part, arguments_of, due, run, shares
 
 ROOT = HERE.parent
 MARK = "mark.full"
+SAMPLES = "from tests.examples import"
 DAY = date(2026, 11, 27)
 
 
@@ -37,6 +38,15 @@ def covers(part: Part, file: str) -> bool:
     return any(file == path or file.startswith(f"{path}/") for path in part.paths)
 
 
+def files_with_samples() -> set[str]:
+    """Files whose properties try a sample of their examples in `make test`."""
+    return {
+        path.relative_to(HERE).as_posix()
+        for path in HERE.rglob("test_*.py")
+        if SAMPLES in path.read_text(encoding="utf-8") and path != Path(__file__)
+    }
+
+
 def only_long_ones(part: Part) -> bool:
     return part.marked == "full"
 
@@ -45,6 +55,12 @@ def only_long_ones(part: Part) -> bool:
 def test_each_file_with_long_tests_belongs_to_one_family_of_parts(file: str) -> None:
     families = {part.paths for part in PARTS if only_long_ones(part) and covers(part, file)}
     assert len(families) == 1, file
+
+
+@pytest.mark.parametrize("file", sorted(files_with_samples()))
+def test_a_part_tries_all_examples_where_the_usual_run_tries_a_sample(file: str) -> None:
+    found = [part for part in PARTS if part.environment == THOROUGH and covers(part, file)]
+    assert len(found) == 1, file
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)

@@ -26,6 +26,7 @@ from controller.domain.rollout.status import condition
 
 NOTHING = "nothing"
 APPROVAL = "an approval"
+PAUSE_OF_STEP = "the pause of this step to end"
 REPLICAS = "the workload to have replicas: it is scaled to zero"
 NODES = "a node for the workload's pods: no node accepts them"
 RESUME = "`kubectl moonshift resume`: spec.strategy.paused is true"
@@ -173,7 +174,7 @@ def _in_step(rollout: Rollout, release: Release | None) -> str:
         case StepState.STEP_PAUSED if was_approved(rollout.status):
             return f"the controller to store that step({current_step(rollout.status)}) was approved"
         case StepState.STEP_PAUSED:
-            return "the pause of this step to end"
+            return PAUSE_OF_STEP
         case StepState.STEP_UPGRADE if release is not None and release.seen.workload is not None:
             return upgrade_text(release)
         case StepState.STEP_TRAFFIC_ROUTING if (

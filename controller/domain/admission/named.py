@@ -44,6 +44,10 @@ class Named(msgspec.Struct, frozen=True):
     paced: tuple[PacedStep, ...] = ()
     deadline: int | None = None
     """Of a workload: the `progressDeadlineSeconds` of the Rollout, for each of its steps."""
+    service: str = ""
+    """Of a gateway object: the stable Service whose requests it divides."""
+    class_type: str = ""
+    """Of an Ingress: its class."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -177,7 +181,12 @@ def _of_routings(
                     continue
                 if headers is not None and headers(reference) is not None and not secret:
                     yield Named(
-                        f"{place}.{field}", reference.api_version, reference.kind, reference.name
+                        f"{place}.{field}",
+                        reference.api_version,
+                        reference.kind,
+                        reference.name,
+                        service=entry.service,
+                        class_type=reference.class_type,
                     )
 
 

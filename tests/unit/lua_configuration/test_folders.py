@@ -2,6 +2,7 @@
 
 import io
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ NAMES = sorted(
 )
 
 
+@cache
 def literals(path: Path) -> set[str]:
     """Every string of the file that is not a docstring or a comment, without its quotes."""
     found = set()
