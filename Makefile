@@ -26,7 +26,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-cluster: $(READY) ## Build the local control plane (once, see README)
+cluster: $(READY) ## Build the local control plane (once, some minutes)
 	@$(BIN)/python -m localcluster build
 
 # Only if KUBECONFIG is an argument of make: a KUBECONFIG in the environment must not choose the cluster.
@@ -81,7 +81,7 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples README.md CHANGELOG.md Makefile
+	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples *.md Makefile
 	@$(BIN)/python -m protos.generate --check
 
 generate: $(READY) ## Write every generated file: protocol, tables of the documents, types of scripts
@@ -103,7 +103,7 @@ generate: $(READY) ## Write every generated file: protocol, tables of the docume
 
 docs: generate ## The same
 
-picture: $(READY) ## Draw the dashboard of the README again from a real Prometheus (matplotlib comes into build/)
+picture: $(READY) ## Draw the dashboard of docs/metrics.md again from a real Prometheus (matplotlib comes into build/)
 	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2
 	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.monitoring.picture
 
@@ -132,7 +132,7 @@ format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## Measure the figures of the README and write docs/benchmarks.md; fails if a figure misses its goal
+bench: $(READY) ## Measure the figures and write docs/benchmarks.md; fails if a figure misses its goal
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m tests.bench --write docs/benchmarks.md
 

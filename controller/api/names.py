@@ -73,6 +73,8 @@ KEPT_FOR = "moonshift.dev/kept-for"
 """Label on a ControllerRevision of ours, which keeps what a release needs to go back: UID of the workload."""
 KEPT_INFIX = "-kept-"
 """Between a workload's name and a hash: the name of such a ControllerRevision."""
+REBUILT = "moonshift.dev/rebuilt"
+"""Annotation on a ReplicaSet: the stable one, which was deleted during a release and made again."""
 
 CANARY_DEPLOYMENT = f"{GROUP}/canary-deployment"
 """Label on the extra Deployment of canary style: name of the stable one, shortened if a label is too short for it."""

@@ -42,7 +42,7 @@ class Outcome(StrEnum):
     WORKLOAD_DELETED = "WorkloadDeleted"
 
 
-class Release(Value, frozen=True):
+class FinishedRelease(Value, frozen=True):
     """A finished release, with its last status and observation."""
 
     rollout: Rollout
@@ -60,7 +60,7 @@ class Release(Value, frozen=True):
     """Stable Services by name, with their raw specs."""
 
 
-def history_of(release: Release) -> RolloutHistory:
+def history_of(release: FinishedRelease) -> RolloutHistory:
     """The complete record; the same release always gives the same name."""
     return RolloutHistory(
         metadata=ObjectMeta(
@@ -76,14 +76,14 @@ def history_of(release: Release) -> RolloutHistory:
     )
 
 
-def history_name(release: Release) -> str:
+def history_name(release: FinishedRelease) -> str:
     """`<rollout>-xxxxxx`: one for each release, and for each start of the same release."""
     began = release.ours.started_at
     of = [release.rollout.metadata.uid, release.ours.release, release.revision, str(began)]
     return f"{release.rollout.metadata.name[:240].rstrip('.-')}-{safe_hash(msgspec.json.encode(of), 6)}"
 
 
-def _spec(release: Release) -> HistorySpec:
+def _spec(release: FinishedRelease) -> HistorySpec:
     ref = release.rollout.spec.workload_ref
     service = release.services[0] if release.services else None
     return HistorySpec(
@@ -133,7 +133,7 @@ def _spec_of(route: RouteSeen) -> msgspec.Raw | msgspec.UnsetType:
     return msgspec.json.decode(route.state.raw, type=_Spec).spec
 
 
-def _status(release: Release) -> HistoryStatus:
+def _status(release: FinishedRelease) -> HistoryStatus:
     ours = release.ours
     working, waiting = _spans(ours.visits, release.now)
     return HistoryStatus(
@@ -152,7 +152,7 @@ def _status(release: Release) -> HistoryStatus:
     )
 
 
-def _step(release: Release, index: int, step: Step) -> HistoryStep:
+def _step(release: FinishedRelease, index: int, step: Step) -> HistoryStep:
     visits = tuple(visit for visit in release.ours.visits if visit.step == index)
     working, waiting = _spans(visits, release.now)
     return HistoryStep(

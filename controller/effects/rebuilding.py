@@ -9,7 +9,7 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.meta import OwnerReference
-from controller.api.names import POD_TEMPLATE_HASH, REVISION, V1BETA1
+from controller.api.names import POD_TEMPLATE_HASH, REBUILT, REVISION, V1BETA1
 from controller.api.rollout import Rollout
 from controller.domain import reasons
 from controller.domain.decision import Done, Outcome, RebuildReplicaSet, Refusal
@@ -45,7 +45,7 @@ def _body(action: RebuildReplicaSet, template: JsonObject) -> bytes:
                 "name": action.replica_set.name,
                 "namespace": action.replica_set.namespace,
                 "labels": child(labelled, "metadata", "labels"),
-                "annotations": {REVISION: str(action.number)},
+                "annotations": {REVISION: str(action.number), REBUILT: "true"},
                 "ownerReferences": [
                     {
                         "apiVersion": action.deployment.api_version,

@@ -17,10 +17,10 @@ from controller.effects.patches import Operation, pointer
 from controller.errors import AlreadyExists, Conflict, NotFound
 from controller.kube.client import Propagation
 from controller.kube.resources import Resource
-from controller.kube.verbs import Creates, Deletes, Gets
+from controller.kube.verbs import Deletes, Gets, Rehearses
 
 
-class KubeWrites(Gets, Creates, Deletes, Protocol):
+class KubeWrites(Gets, Rehearses, Deletes, Protocol):
     """The writing verbs of the API, in bytes."""
 
     async def merge_patch(
@@ -75,6 +75,10 @@ class Writes:
             return False
         self._remember(resource, answer)
         return True
+
+    async def rehearse(self, resource: Resource, namespace: str, body: bytes) -> None:
+        """Ask whether an object could be made; nothing is written."""
+        await self._kube.create(resource, namespace, body, dry_run=True)
 
     async def merge(self, resource: Resource, key: Key, patch: Mapping[str, object]) -> str:
         """Merge patch; returns the new resource version."""

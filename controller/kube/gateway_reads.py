@@ -114,6 +114,12 @@ class GatewayReads:
             return tuple(bytes(item.raw) for item in found)
         return await labelled(self._client, resource, namespace, rollout_uid)
 
+    async def first_page(self, resource: Resource, namespace: str) -> tuple[bytes, ...]:
+        """The first objects of a namespace, as the server has them."""
+        async for page in self._client.list_pages(resource, namespace):
+            return tuple(map(bytes, read_page(page).items or ()))
+        return ()
+
     async def served(self, api_version: str, kind: str) -> Resource | None:
         """The served resource of the kind; an answer is kept until the served kinds change."""
         wanted = (api_version, kind)

@@ -18,7 +18,7 @@ from controller.domain.decision import Decision, Note
 from controller.domain.observation import Observation
 from controller.domain.rollout.messages import status_refused
 from controller.domain.rollout.pause import a_person_is_waited_for
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition
 from controller.domain.traffic.drift.policy import DRIFTED
 
@@ -117,9 +117,8 @@ class Reporting:
     def _state_left(self, seen: Observation, before: MoonshiftStatus, now: datetime) -> None:
         if not before.state or before.state_since is None:
             return
-        context = ReleaseContext(seen=seen, now=now)
         held = seen.rollout.spec.strategy.paused
-        if held or a_person_is_waited_for(context, seen.rollout.status):
+        if held or a_person_is_waited_for(as_stored(seen, now)):
             waited = "people"
         else:
             waited = "timer" if before.state == StepState.STEP_PAUSED else "work"

@@ -28,7 +28,7 @@ from controller.domain.decision import (
 from controller.domain.observation import Observation, RouteSeen
 from controller.domain.rollout.empty_side_record import removes_the_stable_side
 from controller.domain.rollout.messages import status_refused
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.shared_routing import pods_led_to
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.trafficrouting.deciding import (
@@ -132,9 +132,9 @@ class SharedWorld:
     def _member(self, seen: Observation) -> MemberSeen:
         if seen.workload is None:
             return MemberSeen(seen.rollout)
-        context = ReleaseContext(seen=seen, now=self._clock.now())
-        whole = removes_the_stable_side(context, seen.rollout.status)
-        return MemberSeen(seen.rollout, pods_led_to(context), seen.workload.pods, whole)
+        release = as_stored(seen, self._clock.now())
+        whole = removes_the_stable_side(release)
+        return MemberSeen(seen.rollout, pods_led_to(release), seen.workload.pods, whole)
 
 
 def _owner(key: Key) -> Key:

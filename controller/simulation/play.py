@@ -24,7 +24,8 @@ from controller.api.rollout import (
     StepState,
 )
 from controller.domain.decision import Reference
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.status import condition
 from controller.domain.traffic.original.content import content_of
 from controller.domain.traffic.plan.traffic_plan import references_of
@@ -220,7 +221,7 @@ class _Play:
     def _look(self, step: int, problem: str = "") -> StepPlayed:
         seen = self.world.observe(self.key)
         assert seen is not None
-        context = ReleaseContext(seen=seen, now=self.world.cluster.now)
+        context = as_stored(seen, self.world.cluster.now)
         new = context.new_pods
         known = {pod.metadata.uid for pod in new}
         running = [pod for pod in context.workload.pods if not pod.metadata.deleting]
@@ -247,8 +248,8 @@ class _Play:
         )
 
     @staticmethod
-    def _service_names(context: ReleaseContext) -> tuple[str, ...]:
-        pairs = ((name, context.canary_service_of(name)) for name in context.stable_services)
+    def _service_names(release: Release) -> tuple[str, ...]:
+        pairs = ((name, release.canary_service_of(name)) for name in release.stable_services)
         return tuple(dict.fromkeys(name for pair in pairs for name in pair))
 
     def _contents(self) -> dict[Place, Tree]:

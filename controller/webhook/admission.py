@@ -26,6 +26,7 @@ from controller.domain.admission.accounts import (
 )
 from controller.domain.admission.approvals import JudgedStatus, judge_status
 from controller.domain.admission.named import Named, left_workload, named_in_routing
+from controller.domain.admission.other_routes import other_routes
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout
@@ -40,6 +41,7 @@ from controller.domain.admission.workload import (
     loses_label,
     lost_its_record,
     needs_replica_sets,
+    stable_template_of,
 )
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.abilities import Headers
@@ -87,6 +89,12 @@ class NamedReader(Protocol):
 
     async def look_again(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
         """These objects now, from the API server, within a bound."""
+        ...
+
+    async def beside(
+        self, namespace: str, named: Sequence[Named]
+    ) -> Mapping[Named, Sequence[JsonObject]]:
+        """For each gateway object among these: all objects of its kind in the namespace, itself included."""
         ...
 
 
@@ -225,9 +233,11 @@ class Admission:
                 again = [one for one in named if one in doubtful]
                 if again:
                     seen.update(await self._named.look_again(namespace, again))
+                beside = await self._named.beside(namespace, named)
         except TimeoutError:
             return ()
-        return tuple(remark.text for remark in remarks(named, seen, namespace))
+        texts = tuple(remark.text for remark in remarks(named, seen, namespace))
+        return (*texts, *other_routes(named, beside, namespace))
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
         """Keeps the stored status but for what people may ask for, and records who asked."""
@@ -255,7 +265,7 @@ class Admission:
         return await self._offload.run(
             request.objects,
             lambda: _answer_about(
-                old, new, admit_deployment(old, new, rollout, replica_sets, kept)
+                old, new, rollout, admit_deployment(old, new, rollout, replica_sets, kept)
             ),
         )
 
@@ -274,7 +284,7 @@ class Admission:
         kept = await self._kept_owners(old, rollout)
         return await self._offload.run(
             request.objects,
-            lambda: _answer_about(old, new, admit_set(old, new, rollout, kind, kept)),
+            lambda: _answer_about(old, new, rollout, admit_set(old, new, rollout, kind, kept)),
         )
 
     async def _kept_owners(self, old: JsonObject, rollout: Rollout | None) -> str:
@@ -333,11 +343,14 @@ def _labels(workload: JsonObject) -> dict[str, str]:
     return {name: value for name, value in labels.items() if isinstance(value, str)}
 
 
-def _answer_about(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
+def _answer_about(
+    old: JsonObject, new: JsonObject, rollout: Rollout | None, verdict: Verdict
+) -> Answer:
     """The answer about a workload, with warnings for its owner."""
     stored = verdict.obj if isinstance(verdict, Amended) else new
     answer = _answer(new, verdict)
-    return msgspec.structs.replace(answer, warnings=overridden(old, new, stored))
+    template = stable_template_of(rollout) if rollout is not None else ""
+    return msgspec.structs.replace(answer, warnings=overridden(old, new, stored, template))
 
 
 def _answer_about_status(new: JsonObject, judged: JudgedStatus) -> Answer:

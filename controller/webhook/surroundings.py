@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.decoding import decoded
+from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.trafficrouting import TrafficRouting
@@ -34,12 +35,20 @@ class Kinds(Protocol):
         """The object; None if it does not exist; or why that is not known."""
         ...
 
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
+        """All objects of a namespace, or why they are not known."""
+        ...
+
 
 class Server(Protocol):
     """The API server."""
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """Get one object from the API server."""
+        ...
+
+    async def first_page(self, resource: Resource, namespace: str) -> tuple[bytes, ...]:
+        """The first objects of a namespace: one request."""
         ...
 
     async def served(self, api_version: str, kind: str) -> Resource | None:
@@ -105,6 +114,39 @@ class Surroundings:
             one: await self._read(namespace, one, self._cached(namespace, one)) for one in named
         }
 
+    async def beside(
+        self, namespace: str, named: Sequence[Named]
+    ) -> Mapping[Named, tuple[JsonObject, ...]]:
+        """The objects of a gateway object's kind that have its Service's name somewhere; empty if they cannot be read.
+
+        Only these are decoded: a namespace may have thousands of routes.
+        """
+        read: dict[Kind, tuple[bytes | msgspec.Raw, ...]] = {}
+        found: dict[Named, tuple[JsonObject, ...]] = {}
+        for one in named:
+            if not one.service:
+                continue
+            kind = (one.api_version, one.kind)
+            if kind not in read:
+                read[kind] = await self._of_kind(kind, namespace)
+            naming = (raw for raw in read[kind] if one.service.encode() in bytes(raw))
+            found[one] = tuple(tree for raw in naming if (tree := _tree(raw)) is not None)
+        return found
+
+    async def _of_kind(self, kind: Kind, namespace: str) -> tuple[bytes | msgspec.Raw, ...]:
+        found = self._caches.kinds.every(kind, namespace)
+        if isinstance(found, tuple):
+            return tuple(item.raw for item in found)
+        if isinstance(found, NotServed) or not self._live.take():
+            return ()
+        try:
+            resource = await self._server.served(*kind)
+            if resource is None or not resource.namespaced or not self._live.take():
+                return ()
+            return await self._server.first_page(resource, namespace)
+        except MoonshiftError:
+            return ()
+
     def _cached(self, namespace: str, one: Named) -> Seen | None:
         """The object in a synced cache; None if there is no such cache."""
         key = Key(namespace, one.name)
@@ -145,6 +187,14 @@ class Surroundings:
             return Absent()
         except MoonshiftError:
             return unknown
+
+
+def _tree(raw: bytes | msgspec.Raw) -> JsonObject | None:
+    """The object; None if its author wrote something that cannot be read."""
+    try:
+        return decoded(raw, JsonObject)
+    except msgspec.DecodeError:
+        return None
 
 
 def _seen(one: Named, raw: bytes | msgspec.Raw) -> Seen:

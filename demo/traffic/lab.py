@@ -84,10 +84,10 @@ def shares_of_route(route: dict[str, Any]) -> Shares:
 
 
 def _destinations(entries: list[dict[str, Any]]) -> dict[str, float]:
-    """The parts of an Istio rule as `Service/subset`; a single destination needs no weight."""
+    """The parts of an Istio rule as Service or `Service/subset`; a single destination needs no weight."""
     found: dict[str, float] = {}
     for entry in entries:
         destination = entry["destination"]
-        name = f"{destination['host']}/{destination.get('subset', '')}"
+        name = f"{destination['host']}/{destination.get('subset', '')}".rstrip("/")
         found[name] = found.get(name, 0) + entry.get("weight", 100 if len(entries) == 1 else 0)
     return found

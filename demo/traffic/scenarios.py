@@ -128,6 +128,8 @@ THROUGH_TRAEFIK = (
 ALL_AT_ONCE = (Step(3, 100), Step(5, 100))
 """The first step sends everything to the new revision: a route that is a moment too early loses everything."""
 IN_THE_LANE = (Step(1, 20), Step(3, 20))
+ONE_POD = (Step(1, 20), Step(1, marked=True))
+"""The steps of examples/istio-canary."""
 
 THROUGH_ISTIO = (
     Scenario("vs", "VirtualService", Style.CANARY, WEIGHTS),
@@ -142,6 +144,7 @@ THROUGH_ISTIO = (
         replace(scenario, shared=True)
         for scenario in (
             Scenario("subset", "VirtualService", Style.CANARY, WEIGHTS),
+            Scenario("example", "VirtualService", Style.CANARY, ONE_POD, replicas=1),
             Scenario("subset-testers", "VirtualService", Style.CANARY, TESTERS),
             Scenario("subset-back", "VirtualService", Style.CANARY, WEIGHTS, Ending.ROLLED_BACK, 2),
             Scenario("subset-third", "VirtualService", Style.CANARY, WEIGHTS, Ending.OVERTAKEN, 2),
@@ -166,8 +169,8 @@ SCENARIOS = {
     Vendor.TRAEFIK: tuple(
         replace(scenario, stopping=10) for scenario in (*THROUGH_GATEWAY_API, *THROUGH_TRAEFIK)
     ),
-    Vendor.ISTIO: THROUGH_ISTIO,
-    Vendor.ISTIO_WEBHOOK: THROUGH_ISTIO,
+    Vendor.ISTIO: (*THROUGH_ISTIO, *THROUGH_GATEWAY_API),
+    Vendor.ISTIO_WEBHOOK: (*THROUGH_ISTIO, *THROUGH_GATEWAY_API),
 }
 
 

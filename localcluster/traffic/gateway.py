@@ -86,14 +86,18 @@ class Gateway(ABC):
         """Start it; return when it takes requests."""
 
 
-def gateway_objects(controller: str, port: int) -> tuple[dict[str, Any], ...]:
-    """Return the Gateway that routes are attached to, with its namespace and its class."""
+def gateway_objects(controller: str, port: int, service: str = "") -> tuple[dict[str, Any], ...]:
+    """Return the Gateway that routes are attached to, with its namespace and its class.
+
+    `service` is the name in DNS of the proxy's Service, for a vendor that finds its proxies by it.
+    """
     listener = {
         "name": "http",
         "protocol": "HTTP",
         "port": port,
         "allowedRoutes": {"namespaces": {"from": "All"}},
     }
+    found_by = {"addresses": [{"type": "Hostname", "value": service}]} if service else {}
     return (
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
         {
@@ -106,7 +110,7 @@ def gateway_objects(controller: str, port: int) -> tuple[dict[str, Any], ...]:
             "apiVersion": "gateway.networking.k8s.io/v1",
             "kind": "Gateway",
             "metadata": {"name": GATEWAY, "namespace": NAMESPACE},
-            "spec": {"gatewayClassName": GATEWAY, "listeners": [listener]},
+            "spec": {"gatewayClassName": GATEWAY, "listeners": [listener], **found_by},
         },
     )
 

@@ -20,10 +20,22 @@ from localcluster.extras import BuiltExtra, ensure_extra
 from localcluster.istio import ISTIO, KINDS, MODULE
 from localcluster.plane import Plane
 from localcluster.progress import Reporter, SilentReporter
+from localcluster.traffic.contour import CONTOUR
 from localcluster.traffic.envoy import FLAGS, ask, ensure_envoy, is_live
-from localcluster.traffic.gateway import PORT, READY_SECONDS, Gateway, Shares, answers, parts
+from localcluster.traffic.gateway import (
+    GATEWAY_API,
+    GATEWAY_API_KINDS,
+    NAMESPACE,
+    PORT,
+    READY_SECONDS,
+    Gateway,
+    Shares,
+    answers,
+    gateway_api_files,
+    gateway_objects,
+    parts,
+)
 
-NAMESPACE = "istio-system"
 POD = "istio-ingressgateway"
 LABELS = {"istio": "ingressgateway", "app": POD}
 GATEWAY = f"{NAMESPACE}/public"
@@ -38,7 +50,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_ENABLE_TELEMETRY_LABEL": "false",
     "PILOT_ENDPOINT_TELEMETRY_LABEL": "false",
-    "PILOT_ENABLE_GATEWAY_API": "false",
+    # The proxy is started here, and not by istiod.
+    "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER": "false",
     "ENABLE_LEADER_ELECTION": "false",
     "VALIDATION_WEBHOOK_CONFIG_NAME": "",
     "INJECTION_WEBHOOK_CONFIG_NAME": "",
@@ -64,16 +77,21 @@ LOG = (
 
 @dataclass(frozen=True, slots=True)
 class IstioPrograms:
-    """istiod and Envoy."""
+    """istiod and Envoy, and Contour for its definitions of the Gateway API: Istio's module has none."""
 
     istio: BuiltExtra
     envoy: Path
+    definitions: BuiltExtra
 
 
 async def ensure_istio(reporter: Reporter | None = None) -> IstioPrograms:
     """Return istiod and Envoy; the first call on a machine builds istiod: about six minutes."""
     reporter = reporter or SilentReporter()
-    return IstioPrograms(await ensure_extra(ISTIO, reporter), await ensure_envoy(reporter))
+    return IstioPrograms(
+        await ensure_extra(ISTIO, reporter),
+        await ensure_envoy(reporter),
+        await ensure_extra(CONTOUR, reporter),
+    )
 
 
 class IstioGateway(Gateway):
@@ -98,9 +116,14 @@ class IstioGateway(Gateway):
 
     def _kinds(self) -> Iterable[Path]:
         yield self._programs.istio.source(MODULE, KINDS)
+        yield from gateway_api_files(
+            self._programs.definitions.source(GATEWAY_API, GATEWAY_API_KINDS)
+        )
 
     def _objects(self) -> Iterable[JsonObject]:
-        return objects_of_gateway()
+        service = f"{POD}.{NAMESPACE}.svc.cluster.local"
+        yield from gateway_objects(self.controller, self.listener, service)
+        yield from objects_of_gateway()
 
     async def _start_programs(self) -> None:
         istiod = self.at_home(self._istiod_line())
@@ -203,14 +226,14 @@ def bootstrap_of(admin: Path, address: str) -> JsonObject:
 
 
 def objects_of_gateway() -> tuple[JsonObject, ...]:
-    """Return the gateway's pod and Service, as an installation of Istio has them, and the Gateway.
+    """Return the gateway's pod and Service, as an installation of Istio has them, and the Gateway of Istio's own kind.
 
-    Without the Service, Envoy would listen on the port of the pods.
+    They stand in the namespace of the Gateway API's Gateway: Istio finds its proxy there only. Without the Service,
+    Envoy would listen on the port of the pods.
     """
     server = {"port": {"number": 80, "name": "http", "protocol": "HTTP"}, "hosts": ["*"]}
     namespace, name = GATEWAY.split("/")
     return (
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
         {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -287,10 +310,10 @@ def _destinations(action: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _named(cluster: str) -> tuple[str, str]:
-    """Namespace and `Service/subset`: Istio names a cluster outbound|port|subset|Service.namespace.svc…."""
+    """Namespace, and Service or `Service/subset`: Istio names a cluster outbound|port|subset|Service.namespace.svc…."""
     _, _, subset, host = cluster.split("|")
     service, namespace, *_ = host.split(".")
-    return namespace, f"{service}/{subset}"
+    return namespace, f"{service}/{subset}".rstrip("/")
 
 
 def filled_clusters(dump: Mapping[str, Any], namespace: str) -> set[str]:

@@ -27,6 +27,7 @@ collectgarbage('setpause', 200)
 local decode, shape, wide, canonical, empty_lists = assert(loadstring(decoder, '=decode'))()
 local encode, mark, null, copy = assert(loadstring(encoder, '=encode'))(shape, wide, canonical, empty_lists, locked('result-checks'))
 local log = {bytes = 0}
-local run = assert(loadstring(runner, '=runner'))(decode, encode, log, stock, locked('count-hook'), locked('protected-call'))
-assert(loadstring(sandbox, '=sandbox'))(decode, encode, mark, null, copy, log, locked('allow-list'), locked('bounds'))
+local exceeded = newproxy()  -- a value without contents: a script that catches it can store nothing in it
+local run = assert(loadstring(runner, '=runner'))(decode, encode, log, stock, exceeded, locked('count-hook'), locked('protected-call'))
+assert(loadstring(sandbox, '=sandbox'))(decode, encode, mark, null, copy, log, exceeded, locked('allow-list'), locked('bounds'))
 return run

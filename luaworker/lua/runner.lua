@@ -4,10 +4,10 @@
 -- leaves the state. Everything that can be too long is cut here. The limits here are those that can name a line of the
 -- script; the timers of the child and its parent enforce the others.
 --
--- Arguments: decode, encode, log, stock (our modules that are loaded, by name); hooked, protected (false in tests of the
--- next layer). Returns: run.
+-- Arguments: decode, encode, log, stock (our modules that are loaded, by name), exceeded (the error of a parser without
+-- memory; no script can make an equal value); hooked, protected (false in tests of the next layer). Returns: run.
 
-local decode, encode, log, stock, hooked, protected = ...
+local decode, encode, log, stock, exceeded, hooked, protected = ...
 
 local HOOK_EVERY = 20000
 local MAX_DEPTH, MAX_NODES = 100, 1e6
@@ -111,7 +111,8 @@ end
 
 -- The message handler of `body`; it runs at the place of the error, so the stack can still be read.
 local function on_error(problem)
-  if failure then return end
+  -- A call that ends without a failure is one that exceeded its memory.
+  if failure or problem == exceeded then return end
   if phase == 'run' then
     failure = script_failure(problem)
     return

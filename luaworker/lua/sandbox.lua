@@ -7,10 +7,10 @@
 -- Invariant: the *real* global table is reduced, so `getfenv(0)` returns the same globals; wrappers use captured locals
 -- only. `error(text, 2)` reports the script's line, not ours.
 --
--- Arguments: decode, encode, mark, null, copy, log (array of the printed lines; `log.bytes` counts them); stripped, bounded (false
--- in tests of the next layer).
+-- Arguments: decode, encode, mark, null, copy, log (array of the printed lines; `log.bytes` counts them), exceeded (the error of
+-- a parser without memory); stripped, bounded (false in tests of the next layer).
 
-local decode, encode, mark, null, copy, log, stripped, bounded = ...
+local decode, encode, mark, null, copy, log, exceeded, stripped, bounded = ...
 
 local UNBOUNDED = math.huge
 local MAX_REPEATED = bounded and 16 * 1024 * 1024 or UNBOUNDED
@@ -117,7 +117,10 @@ local function compile(chunk, name)
   if #chunk > MAX_CHUNK then return nil, 'chunk is larger than ' .. MAX_CHUNK .. ' bytes' end
   if bounded and byte(chunk, 1) == 27 then return nil, 'binary chunks are not accepted' end
   if type(name) ~= 'string' then name = '=(load)' end
-  return loadstring(chunk, sub(name, 1, 256))
+  local compiled, problem = loadstring(chunk, sub(name, 1, 256))
+  -- The parser's own memory may be the last: a script that ignored the answer would name another fault.
+  if not compiled and problem == 'not enough memory' then error(exceeded, 0) end
+  return compiled, problem
 end
 
 local function load_string(chunk, name)

@@ -1,1 +1,1 @@
-"""Measures the figures of the README: `python -m tests.bench`. Each file of `measurements` is one measurement."""
+"""Measures the figures of the documents: `python -m tests.bench`. Each file of `measurements` is one measurement."""

@@ -16,7 +16,7 @@ from tests.bench_lua.section import section as section_of_the_worker
 
 HEAD = """# Benchmarks
 
-Written by `{command}`; do not edit it. For a summary see the [README](../README.md#figures); for tests of
+Written by `{command}`; do not edit it. For a summary see [figures.md](figures.md); for tests of
 correctness see [reliability.md](reliability.md).
 
 | | |

@@ -27,15 +27,8 @@ from tests.cluster.manifests import (
     Application,
     StepPlan,
 )
-from tests.cluster.story import (
-    ROLLOUT_ID,
-    WORKLOAD_TYPE,
-    Story,
-    assert_kept,
-    at,
-    conclude,
-    condition,
-)
+from tests.cluster.status_fields import at, condition
+from tests.cluster.story import ROLLOUT_ID, WORKLOAD_TYPE, Story, assert_kept, conclude
 from tests.cluster.together import Together
 from tests.cluster.view import image_of, ready
 

@@ -28,7 +28,8 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
-from tests.cluster.story import WORKLOAD_TYPE, Story, conclude, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import WORKLOAD_TYPE, Story, conclude
 from tests.cluster.together import Together
 
 AT_ONCE = 8

@@ -306,7 +306,8 @@ async def test_undo_puts_the_stable_template_back(cluster: Plane) -> None:
     )
     await cluster.kubectl("set", "image", "deployment/undone", "m=m:2")
     result = await run(cluster, "undo", "undone")
-    assert result.output == "rollout.rollouts.kruise.io/undone rolled back\n"
+    assert "-  - image: m:2\n" in result.output
+    assert result.output.endswith("rollout.rollouts.kruise.io/undone rolled back\n")
     stored = await client.get(f"{DEPLOYMENTS}/undone")
     assert stored["spec"]["template"]["spec"]["containers"][0]["image"] == "m:1"
     assert "pod-template-hash" not in stored["spec"]["template"]["metadata"]["labels"]
@@ -337,7 +338,8 @@ async def test_undo_and_the_tree_of_a_stateful_set_go_by_its_controller_revision
     await cluster.kubectl("set", "image", "statefulset/stateful", "m=m:2")
     await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=60s")
     result = await run(cluster, "undo", "stateful")
-    assert result.output == "rollout.rollouts.kruise.io/stateful rolled back\n"
+    assert "-  - image: m:2\n" in result.output
+    assert result.output.endswith("rollout.rollouts.kruise.io/stateful rolled back\n")
     stored = await client.get(f"{STATEFUL_SETS}/stateful")
     assert stored["spec"]["template"]["spec"]["containers"][0]["image"] == "m:1"
     await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=60s")

@@ -17,7 +17,8 @@ from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.kinds import DEPLOYMENTS, SERVICES, VIRTUAL_SERVICES, path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import Story
 from tests.cluster.view import image_of
 
 pytestmark = pytest.mark.full

@@ -21,7 +21,8 @@ from localcluster.record import Recorder
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import DEPLOYMENTS, REPLICA_SETS, ROLLOUTS, collection, path_of
 from tests.cluster.manifests import STABLE_IMAGE
-from tests.cluster.story import Story, at
+from tests.cluster.status_fields import at
+from tests.cluster.story import Story
 from tests.cluster.table import application
 from tests.cluster.test_user_roles import refused
 

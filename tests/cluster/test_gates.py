@@ -22,7 +22,8 @@ from tests.cluster.killed import replace_controller
 from tests.cluster.kinds import PODS, RECORDED, ROLLOUTS, VIRTUAL_SERVICES, collection
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.secrecy import MORE_IS_LOGGED, OF_SECRETS, kept_product
-from tests.cluster.story import Story, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import Story
 
 GATE_TOKEN = f"{OF_SECRETS}-4711"
 EVENTS = Kind("events.k8s.io", "v1", "events")

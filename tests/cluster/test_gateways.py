@@ -36,7 +36,8 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import Story
 from tests.cluster.test_cli import run
 
 LED = (INGRESSES, HTTP_ROUTES, APISIX_ROUTES, LANES, VIRTUAL_SERVICES)

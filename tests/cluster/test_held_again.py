@@ -25,7 +25,8 @@ from tests.cluster.crowd import Crowd
 from tests.cluster.kinds import DEPLOYMENTS, REPLICA_SETS, ROLLOUTS, path_of
 from tests.cluster.kruise.test_killed_releases import settled_in
 from tests.cluster.manifests import NEW_IMAGE
-from tests.cluster.story import Story, at, conclude
+from tests.cluster.status_fields import at
+from tests.cluster.story import Story, conclude
 from tests.cluster.view import image_of
 
 STEP = 2

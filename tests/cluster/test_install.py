@@ -15,7 +15,8 @@ from localcluster.record import Recorder
 from tests.cluster import invented
 from tests.cluster.kinds import EVENTS
 from tests.cluster.manifests import Application, StepPlan
-from tests.cluster.story import Story, conclude, instant
+from tests.cluster.status_fields import instant
+from tests.cluster.story import Story, conclude
 from tests.unit.telemetry.catalogue import of_controller, of_state, of_worker
 
 LEASES = Kind("coordination.k8s.io", "v1", "leases")

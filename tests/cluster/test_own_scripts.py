@@ -17,7 +17,8 @@ from tests.cluster.conftest import fresh_namespace
 from tests.cluster.invented import API_VERSION, GROUP, crd, install, kind_of, scripts
 from tests.cluster.kinds import RECORDED, ROLLOUTS, TRAFFIC_ROUTINGS, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import Story
 from tests.cluster.test_warned_input import warned
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1"

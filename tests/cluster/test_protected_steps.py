@@ -3,7 +3,8 @@
 Invariant: every attempt is a dry run of the real API server, and the release stays where it was.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -14,9 +15,10 @@ from localcluster.api import ApiClient, JsonObject
 from localcluster.errors import RequestRefused
 from localcluster.record import Recorder
 from tests.cluster.conftest import fresh_namespace
-from tests.cluster.kinds import ROLLOUTS, path_of
+from tests.cluster.kinds import ROLLOUTS, collection, path_of
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story
+from tests.cluster.test_traffic_routing import member
 
 POLICY = ROOT / "deploy" / "kustomize" / "protect-steps" / "policy.yaml"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -67,7 +69,7 @@ async def release(product: Product, recorder: Recorder) -> AsyncIterator[Release
             if one["kind"].endswith("Binding"):
                 one["spec"]["matchResources"] = {"namespaceSelector": here}
             await admin.create(_path_of(one), one)
-        await _in_force(made)
+        await _in_force(lambda: made.people["eddy"].delete(made.path, dryRun="All"))
         yield made
         for client in made.people.values():
             await client.close()
@@ -90,11 +92,11 @@ def _binding(who: str, role: str, namespace: str) -> JsonObject:
     }
 
 
-async def _in_force(release: Release) -> None:
-    """Return when the API server has read the policy; the time limit of the test bounds it."""
+async def _in_force(attempt: Callable[[], Awaitable[object]]) -> None:
+    """Return when the API server has read the policy that refuses this; the time limit of the test bounds it."""
     while True:
         try:
-            await release.people["eddy"].delete(release.path, dryRun="All")
+            await attempt()
         except RequestRefused:
             return
 
@@ -200,8 +202,12 @@ async def test_an_editor_sends_no_more_traffic_to_a_release_by_its_shared_route(
         "metadata": {"name": "shared", "finalizers": ["progressing.rollouts.kruise.io/other"]},
         "spec": {"objectRef": refs, "strategy": {"weight": 10}},
     }
+    # A finalizer of no Rollout would be removed.
+    other = member(replace(release.story.app, name="other"), "shared")
+    await anna.create(collection(ROLLOUTS, release.story.app.namespace), other)
     await anna.create(many, made)
     one = f"{many}/shared"
+    await _in_force(lambda: eddy.delete(one, dryRun="All"))
     for patch, says in SHARED.values():
         with pytest.raises(RequestRefused, match=says):
             await eddy.patch(one + DRY_RUN, patch, JSON_PATCH)

@@ -17,7 +17,8 @@ from localcluster.errors import RequestRefused
 from localcluster.record import Recorder
 from tests.cluster.kinds import VIRTUAL_SERVICES
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, conclude, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import Story, conclude
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 STEPS = (StepPlan(1, 20), StepPlan(2, 50))

@@ -24,16 +24,8 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
-from tests.cluster.story import (
-    WORKLOAD_TYPE,
-    Story,
-    assert_kept,
-    at,
-    conclude,
-    condition,
-    instant,
-    step_of,
-)
+from tests.cluster.status_fields import at, condition, instant, step_of
+from tests.cluster.story import WORKLOAD_TYPE, Story, assert_kept, conclude
 from tests.cluster.together import Together
 
 AT_ONCE = 8

@@ -29,7 +29,8 @@ from tests.cluster.self_heal import (
     claimed,
     tracked,
 )
-from tests.cluster.story import KINDS, Story, conclude, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import KINDS, Story, conclude
 from tests.cluster.table import application
 
 PUBLIC = "shop-public"

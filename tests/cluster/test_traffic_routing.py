@@ -19,7 +19,8 @@ from tests.cluster.kinds import (
 )
 from tests.cluster.manifests import STABLE_IMAGE, Application, StepPlan
 from tests.cluster.margins import PointedAt
-from tests.cluster.story import Story, at, condition
+from tests.cluster.status_fields import at, condition
+from tests.cluster.story import Story
 from tests.cluster.test_cli import run
 from tests.cluster.view import View
 
@@ -51,13 +52,13 @@ def lane(*apps: Application) -> JsonObject:
     }
 
 
-def member(app: Application) -> JsonObject:
+def member(app: Application, lane: str = LANE) -> JsonObject:
     """A Rollout that shares the lane, and leads no traffic of its own."""
     body = manifests.rollout(app)
     canary = body["spec"]["strategy"]["canary"]
     for field in ("trafficRoutings", "disableGenerateCanaryService"):
-        del canary[field]
-    canary["trafficRoutingRef"] = LANE
+        canary.pop(field, None)
+    canary["trafficRoutingRef"] = lane
     return body
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from localcluster.api import JsonObject
 from localcluster.history import Kind
 from tests.cluster.kinds import ROLLOUTS
-from tests.cluster.view import View, deleting, ready
+from tests.cluster.view import View, deleting, ended, ready
 
 LAG = 10
 WALKING = {"InRolling", "Initializing", "Paused"}
@@ -133,7 +133,7 @@ class StatusIsTrue:
         pods, able = Counter[str](), Counter[str]()
         beside = _is_canary_style(rollout)
         for pod in view.pods(self._name):
-            if deleting(pod) or (beside and _of_workload_itself(pod, self._name)):
+            if deleting(pod) or ended(pod) or (beside and _of_workload_itself(pod, self._name)):
                 continue
             for name in revisions_of(pod):
                 pods[name] += 1

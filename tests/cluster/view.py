@@ -34,6 +34,11 @@ def deleting(obj: JsonObject) -> bool:
     return "deletionTimestamp" in obj["metadata"]
 
 
+def ended(pod: JsonObject) -> bool:
+    """It will never run again, and its workload's controller no longer counts it."""
+    return (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+
+
 def ready(pod: JsonObject) -> bool:
     """Ready, and not on its way out."""
     conditions = pod.get("status", {}).get("conditions") or ()

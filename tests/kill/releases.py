@@ -17,7 +17,8 @@ from tests.cluster.kinds import (
     VIRTUAL_SERVICES,
 )
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, sub_status
+from tests.cluster.status_fields import sub_status
+from tests.cluster.story import Story
 from tests.kill.courses import Course, goes_through, whole
 from tests.kill.lanes import Laboratory, Lane
 from tests.kill.proxy import Moment

@@ -1,6 +1,6 @@
 """Draws the panels of a dashboard as one PNG, in the order and widths that Grafana gives them.
 
-Why it exists: the README shows the dashboards. It must not fetch data. matplotlib is no dependency
+Why it exists: the documents show the dashboards. It must not fetch data. matplotlib is no dependency
 of the project: `make picture` installs it.
 """
 

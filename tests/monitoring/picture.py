@@ -1,4 +1,4 @@
-"""The picture of the overview dashboard in the README: `python -m tests.monitoring.picture`, or `make picture`.
+"""The picture of the overview dashboard in docs/metrics.md: `python -m tests.monitoring.picture`, or `make picture`.
 
 Why it exists: a reader wants to see the dashboard before installing Grafana. Invariant: every line in the picture is an
 answer of a real Prometheus, which scraped Moonshift while three real releases ran, to the panel's own query. It must

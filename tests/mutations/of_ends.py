@@ -27,7 +27,7 @@ OF_ENDS: tuple[Mutation, ...] = (
             "given_up_pods",
             becomes(
                 "present keep",
-                "context.template_hash == ours.stable_template and pod.revision not in keep",
+                "release.template_hash == ours.stable_template and pod.revision not in keep",
             ),
             f"{LIMITS}::test_a_success_after_a_third_revision_leaves_no_pod_of_the_abandoned_one",
         ),

@@ -69,7 +69,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
         (
             "a release begins as one that has succeeded",
             "begin",
-            becomes("Succeeded without_condition", "status"),
+            becomes("Succeeded without_condition", "release"),
             "unit/domain/rollout/test_phases.py::test_the_succeeded_condition_goes_when_the_next_release_begins",
         ),
     ),

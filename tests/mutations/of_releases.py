@@ -57,12 +57,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
         (
             "a pause outranks a rollback",
             "decide_release",
-            becomes("rolled_back", "it and not context.seen.rollout.spec.strategy.paused"),
+            becomes("rolled_back", "it and not release.seen.rollout.spec.strategy.paused"),
         ),
         (
             "a rollback before the first look is a release",
             "rolled_back",
-            assigns("known_already", "_expected(context, status)"),
+            assigns("known_already", "_expected(release)"),
         ),
         (
             "a third revision is not noticed",
@@ -87,7 +87,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         (
             "an approval is used up while the spec is paused",
             "_continue",
-            becomes("strategy paused", "it and read_mailbox(context, status) is None"),
+            becomes("strategy paused", "it and read_mailbox(release) is None"),
             APPROVALS,
         ),
         (
@@ -127,7 +127,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         (
             "a last step of all replicas as a number goes on by itself",
             "last_step_needs_no_pause",
-            becomes("replicas 100%", "context.batch(index) >= context.replicas"),
+            becomes("replicas 100%", "release.batch(index) >= release.replicas"),
             RELEASES,
         ),
     ),
@@ -318,7 +318,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         (
             "only a first step with traffic pins",
             "pin_is_wanted",
-            becomes("routes_from", "context.step(index).routes_traffic"),
+            becomes("routes_from", "release.step(index).routes_traffic"),
             RELEASES,
         ),
     ),

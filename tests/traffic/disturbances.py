@@ -23,6 +23,7 @@ from tests.cluster.view import image_of, ready
 from tests.traffic.every_write import EveryWrite
 
 FOREVER = 10**6
+CONTROL_PLANES = {"contour", "istiod"}
 NOT_FOUND = 404
 
 State = dict[Key, JsonObject]
@@ -71,14 +72,14 @@ class Disturbances:
     async def gateway_restarts(self) -> None:
         """The gateway's control plane is stopped at every tenth change of state: Envoy continues with its last
         configuration."""
-        contour = self.lab.plane.components["contour"]
+        (control_plane,) = self.lab.plane.components.keys() & CONTROL_PLANES
         turn = 0
         async for _ in self._turns():
             turn += 1
             if turn % 10 == 0:
                 self._gateway_away = True
                 await self.lab.recorder.until_state(self._deleted.isdisjoint, FOREVER)
-                await contour.restart()
+                await self.lab.plane.components[control_plane].restart()
                 self._gateway_away = False
                 self.counts["gateway restarted"] += 1
 

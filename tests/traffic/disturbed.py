@@ -41,6 +41,7 @@ class Counts(msgspec.Struct, frozen=True):
 @click.command()
 @click.option("--scenario", "chosen", multiple=True, help="All if not said.")
 @click.option("--with", "others", multiple=True, type=click.Choice(["worker", "gateway", "pods"]))
+@click.option("--gateway", type=click.Choice(Vendor, case_sensitive=False), default=Vendor.CONTOUR)
 @click.option("--every", default=1, help="Kill the controller at every n-th write; 0: never.")
 @click.option("--requests", default=0, help="Again until so many requests were sent.")
 @click.option("--rate", default=60.0, help="Requests per second and release.")
@@ -48,6 +49,7 @@ class Counts(msgspec.Struct, frozen=True):
 def main(
     chosen: tuple[str, ...],
     others: tuple[str, ...],
+    gateway: Vendor,
     every: int,
     requests: int,
     rate: float,
@@ -58,11 +60,12 @@ def main(
         command = inside([sys.executable, "-m", "tests.traffic.disturbed", *sys.argv[1:]])
         sys.stdout.flush()
         os.execve(command[0], command, {**os.environ, INSIDE: "1"})
-    scenarios = [named(name) for name in chosen] or list(SCENARIOS[Vendor.CONTOUR])
-    asyncio.run(_play(scenarios, others, every, requests, rate, measured))
+    scenarios = [named(name, gateway) for name in chosen] or list(SCENARIOS[gateway])
+    asyncio.run(_play(gateway, scenarios, others, every, requests, rate, measured))
 
 
 async def _play(
+    gateway: Vendor,
     scenarios: list[Scenario],
     others: tuple[str, ...],
     every: int,
@@ -72,7 +75,7 @@ async def _play(
 ) -> None:
     folder = Path(tempfile.mkdtemp(prefix="moonshift-disturbed-"))
     reporter = ConsoleReporter(Console(stderr=True))
-    gateway_on = await ensure_gateway(Vendor.CONTOUR, reporter)
+    gateway_on = await ensure_gateway(gateway, reporter)
     kinds = {scenario.kind for scenario in scenarios}
     scenarios = [replace(one, grace=GRACE_SECONDS) for one in scenarios]
     async with (

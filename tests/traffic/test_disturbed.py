@@ -41,6 +41,18 @@ async def test_a_release_loses_no_request_while_its_controller_worker_and_pods_g
 
 
 @pytest.mark.full
+async def test_the_wait_between_a_subset_and_its_route_outlives_the_controller() -> None:
+    reports, happened = await disturbed(
+        *("--gateway", Vendor.ISTIO.value, "--every", "1", "--measured", str(MEASURED_SHORTLY)),
+        *("--scenario", "subset-all", "--scenario", "subset-back", "--scenario", "lane"),
+        *("--with", "worker"),
+    )
+    wrong = [f"{r.scenario}: {line}" for r in reports for line in complaints(r, MEASURED_SHORTLY)]
+    assert wrong == []
+    assert min(happened[name] for name in ("controller killed", "worker killed")) > 9
+
+
+@pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
 async def test_no_request_of_300_000_is_lost_while_the_controller_is_killed_at_every_write() -> (
     None

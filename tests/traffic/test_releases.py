@@ -22,7 +22,7 @@ MEASURED = 60
 ALL = int(os.environ.get("MOONSHIFT_TRAFFIC_REQUESTS", "300000"))
 ALL_OF_ONE = 60_000
 FULL_SECONDS = 3600
-SAMPLED = ("vs-testers", "subset-all", "subset-back", "lane")
+SAMPLED = ("vs-testers", "subset-all", "subset-back", "lane", "example", "testers")
 """The releases through Istio that belong to every run."""
 HASTY = ("subset-all", "subset-all-back", "lane", "vs-all")
 """Releases that send everything to the new revision at once, or whose routes are somebody else's."""

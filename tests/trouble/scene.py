@@ -21,15 +21,8 @@ from localcluster.record import Recorder
 from tests.cluster.invariants import Violation
 from tests.cluster.kinds import EVENTS, PODS, ROLLOUTS, path_of
 from tests.cluster.manifests import STABLE_IMAGE
-from tests.cluster.story import (
-    RELEASE_SECONDS,
-    WORKLOAD_TYPE,
-    Story,
-    condition,
-    revision_of,
-    step_of,
-    sub_status,
-)
+from tests.cluster.status_fields import condition, revision_of, step_of, sub_status
+from tests.cluster.story import RELEASE_SECONDS, WORKLOAD_TYPE, Story
 from tests.cluster.view import View, deleting, image_of, ready
 from tests.trouble import forms, why
 from tests.trouble.forms import Form

@@ -118,13 +118,20 @@ async def _approve(
         )
     else:
         await approve_exactly(session, name, step, request.message)
-    say(f"{NAMED}/{name} approved")
+    say(f"{NAMED}/{name} approved{_after_the_pause(rollout)}")
     # with --wait this is reported at the end, and only if the controller did not act
     unseen = wait is None
     if unattended := (await nobody_at_work(session, datetime.now(UTC), waited=unseen)).text:
         say(f"warning: {unattended}", err=True)
     if wait is not None:
         await _wait_until_taken_up(session, rollout, wait)
+
+
+def _after_the_pause(rollout: Rollout) -> str:
+    """A Rollout that is paused as a whole takes the approval up when somebody resumes it."""
+    if not rollout.spec.strategy.paused:
+        return ""
+    return f"; spec.strategy.paused is true: it goes on after `resume {rollout.metadata.name}`"
 
 
 async def _with_state_of_controller(session: Session, rollout: Rollout, problem: str) -> str:
@@ -182,6 +189,11 @@ def not_approvable(rollout: Rollout, step: int | None) -> str:
         return f"Rollout {key} has no release under way ({phase}): nothing to approve"
     if step is not None and not moonshift_status(status).state:
         return f"Rollout {key} is not led by Moonshift, which --step needs: approve without --step"
+    total = len(steps_of(rollout.spec.strategy))
+    if step is not None and step > total:
+        return (
+            f"Rollout {key} has {total} steps, so there is no step {step}: it is at {at} ({state})"
+        )
     if step is not None and step != now:
         return f"Rollout {key} is at {at} ({state}), not at step {step}: look at it with get, then repeat"
     if state == StepState.STEP_READY:

@@ -11,7 +11,7 @@ from controller.cli.remedies.case import Case, SharedCase
 from controller.cli.remedies.of_objects import Answer
 from controller.cli.views.problems import problems_of
 from controller.cli.views.view import Remedy, RolloutView
-from controller.cli.views.waiting import APPROVAL, NODES, REPLICAS
+from controller.cli.views.waiting import APPROVAL, NODES, PAUSE_OF_STEP, REPLICAS
 from controller.domain import availability, reasons
 
 TABLE: dict[str, Answer] = {
@@ -133,6 +133,8 @@ def _waiting(case: Case) -> tuple[Remedy, ...]:
     summary = case.summary
     if summary.waits_for == APPROVAL:
         return case.approve(), case.undo()
+    if summary.waits_for == PAUSE_OF_STEP:
+        return case.approve("end the pause now"), case.undo()
     if summary.waits_for == REPLICAS:
         words = f"scale {case.workload} --replicas=NUMBER"
         return (case.kubectl(words, "let the release begin again"),)

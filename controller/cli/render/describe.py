@@ -12,6 +12,8 @@ from controller.cli.render.words import NOBODY, age
 from controller.cli.terminal import diff_line
 from controller.cli.views.view import ConditionView, RolloutView
 
+DONE = "✔"
+"""Marks a step that is over; an x would read as a failure."""
 _BAD = frozenset({("Stalled", "True"), ("Succeeded", "False")})
 
 
@@ -42,7 +44,7 @@ def _steps(view: RolloutView) -> RenderableType:
     table = plain_table("", "STEP", "NEW PODS", "TRAFFIC", "PAUSE")
     for step in view.steps:
         style = "bold yellow" if step.mark == "now" else "dim" if step.mark == "done" else ""
-        mark = {"now": ">", "done": "x"}.get(step.mark, "")
+        mark = {"now": ">", "done": DONE}.get(step.mark, "")
         table.add_row(mark, str(step.index), step.pods, step.traffic, step.pause, style=style)
     return table
 

@@ -124,6 +124,10 @@ def _global_findings(script: Script) -> Iterator[Finding]:
         elif use.name not in WORLD | assigned | asked:
             reported.add(use.name)
             advice = f"; --@use {use.name} asks for it" if use.name in library else ""
-            yield Finding(
-                use.line, "note", f"reads the global {use.name}, which nobody sets{advice}"
-            )
+            # A script that asks first whether the name has a value may call it.
+            if all(one.called for one in uses if one.name == use.name):
+                calls = f"calls the global {use.name}, which nobody sets{advice}"
+                yield Finding(use.line, "error", calls)
+            else:
+                reads = f"reads the global {use.name}, which nobody sets{advice}"
+                yield Finding(use.line, "note", reads)

@@ -29,11 +29,12 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class GlobalUse(msgspec.Struct, frozen=True):
-    """A name that no `local` declares, read or assigned."""
+    """A name that no `local` declares, read or assigned; `called` is a read that calls it."""
 
     name: str
     line: int
     assigned: bool
+    called: bool = False
 
 
 class Syntax(msgspec.Struct, frozen=True):
@@ -74,10 +75,11 @@ class _Scopes:
         yield
         self._scopes.pop()
 
-    def _use(self, name: Node, *, assigned: bool = False) -> None:
+    def _use(self, name: Node, *, assigned: bool = False, called: bool = False) -> None:
         text = _text(name)
         if not any(text in scope for scope in self._scopes):
-            self.globals.append(GlobalUse(text, name.start_point.row + 1, assigned))
+            line = name.start_point.row + 1
+            self.globals.append(GlobalUse(text, line, assigned, called))
 
     def walk(self, node: Node) -> None:
         """Note the global names at this node and below it."""
@@ -88,16 +90,16 @@ class _Scopes:
                 self.walk(_part(node, "table"))
             case "field" if node.children[0].type == "identifier" and len(node.children) > 1:
                 self.walk(_part(node, "value"))
+            case "function_call":
+                self._call(node)
             case "variable_declaration":
                 self._local(node)
             case "assignment_statement":
                 self._assignment(node)
             case "function_declaration" | "function_definition":
                 self._function(node)
-            case "for_statement":
-                self._for(node)
-            case "repeat_statement":
-                self._repeat(node)
+            case "for_statement" | "repeat_statement":
+                self._loop(node)
             case "chunk" | "block":
                 with self._scope():
                     self._all(node)
@@ -139,6 +141,16 @@ class _Scopes:
         with self._scope(*parameters, *(["self"] if method else [])):
             if (body := node.child_by_field_name("body")) is not None:
                 self.walk(body)
+
+    def _call(self, node: Node) -> None:
+        if (name := _part(node, "name")).type == "identifier":
+            self._use(name, called=True)
+        else:
+            self.walk(name)
+        self.walk(_part(node, "arguments"))
+
+    def _loop(self, node: Node) -> None:
+        return self._for(node) if node.type == "for_statement" else self._repeat(node)
 
     def _for(self, node: Node) -> None:
         clause = _part(node, "clause")

@@ -40,10 +40,10 @@ from controller.cli.views.waiting import awaits_approval, may_go_on, stalled, ti
 from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     canary_status,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.routing import all_goes_to_new_because
 from controller.domain.rollout.services import pinned_to
 from controller.domain.rollout.status import condition
@@ -57,7 +57,7 @@ from controller.kube.resources import (
 )
 
 
-def summary_of(rollout: Rollout, context: ReleaseContext | None = None) -> Summary:
+def summary_of(rollout: Rollout, release: Release | None = None) -> Summary:
     """The line of the table."""
     status, inner, ref = rollout.status, canary_status(rollout.status), rollout.spec.workload_ref
     return Summary(
@@ -67,7 +67,7 @@ def summary_of(rollout: Rollout, context: ReleaseContext | None = None) -> Summa
         step=current_step(status),
         steps=len(steps_of(rollout.spec.strategy)),
         state=current_state(status),
-        waits_for=waits_for(rollout, context),
+        waits_for=waits_for(rollout, release),
         workload=f"{ref.kind}/{ref.name}",
         workload_group=ref.group,
         since=since_when(rollout),
@@ -107,7 +107,7 @@ _COUNTING_PODS = frozenset({PODS.name, REPLICA_SETS.name})
 def look_at(seen: Observation, now: datetime, gaps: Mapping[str, Unavailable]) -> RolloutView:
     """Everything that is shown; nothing is counted of a kind that cannot be read."""
     rollout = seen.rollout
-    context = ReleaseContext(seen=seen, now=now)
+    context = as_stored(seen, now)
     replicas = context.replicas if seen.workload is not None else None
     pods_known = seen.workload is not None and not _COUNTING_PODS & gaps.keys()
     counted = pods_known and not {SERVICES.name, ENDPOINT_SLICES.name} & gaps.keys()
@@ -138,10 +138,10 @@ def look_at(seen: Observation, now: datetime, gaps: Mapping[str, Unavailable]) -
     )
 
 
-def _services(context: ReleaseContext, gaps: Mapping[str, Unavailable]) -> tuple[ServiceView, ...]:
+def _services(release: Release, gaps: Mapping[str, Unavailable]) -> tuple[ServiceView, ...]:
     if SERVICES.name in gaps:
         return ()
-    found = service_views(context)
+    found = service_views(release)
     if ENDPOINT_SLICES.name not in gaps:
         return found
     return tuple(structs.replace(service, endpoints=None) for service in found)
@@ -150,65 +150,63 @@ def _services(context: ReleaseContext, gaps: Mapping[str, Unavailable]) -> tuple
 _PODS_ARE_THERE = (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED, StepState.STEP_READY)
 
 
-def _overrun(context: ReleaseContext) -> str:
+def _overrun(release: Release) -> str:
     """Said once the pods of the step are there: before, old ones may still take their part of the requests."""
-    ours = moonshift_status(context.seen.rollout.status)
-    if not under_way(context.seen.rollout.status) or ours.goal or ours.state not in _PODS_ARE_THERE:
+    ours = release.ours
+    if not under_way(release.status) or ours.goal or ours.state not in _PODS_ARE_THERE:
         return ""
-    return all_goes_to_new_because(context, ours.step)
+    return all_goes_to_new_because(release, ours.step)
 
 
-def revision_views(context: ReleaseContext) -> tuple[RevisionView, ...]:
+def revision_views(release: Release) -> tuple[RevisionView, ...]:
     """Stable first, then the new revision, then remains of others."""
-    status = context.seen.rollout.status
+    status = release.status
     stable = moonshift_status(status).stable_revision or canary_status(status).stable_revision
     busy = under_way(status)
-    new = context.new_revision if busy else ""
+    new = release.new_revision if busy else ""
     roles = {stable: Role.STABLE} | ({new: Role.CANARY} if new and new != stable else {})
-    pods = [*context.workload.pods, *(pod for extra in context.seen.canaries for pod in extra.pods)]
+    pods = [*release.workload.pods, *(pod for extra in release.seen.canaries for pod in extra.pods)]
     if not busy and pods:
         # at rest the one running revision is the stable one, also if the last release called it new
-        running = context.present_revision
+        running = release.present_revision
         roles = {running: Role.STABLE} if running else {}
     revisions = dict.fromkeys([*filter(None, roles), *(pod.revision for pod in pods)])
     views = [
-        _revision(context, revision, roles.get(revision, Role.OTHER), pods)
+        _revision(release, revision, roles.get(revision, Role.OTHER), pods)
         for revision in revisions
     ]
     order = list(Role)
     return tuple(sorted(views, key=lambda view: order.index(view.role)))
 
 
-def _revision(
-    context: ReleaseContext, revision: str, role: Role, pods: Iterable[Pod]
-) -> RevisionView:
+def _revision(release: Release, revision: str, role: Role, pods: Iterable[Pod]) -> RevisionView:
     mine = sorted(
         (pod for pod in pods if pod.revision == revision),
         key=lambda pod: (_batch_number(pod), pod.metadata.name),
     )
     wanted = None
     if role is Role.CANARY:
-        wanted = context.wanted(moonshift_status(context.seen.rollout.status).step)
+        wanted = release.wanted(release.ours.step)
     return RevisionView(
         role=role,
         revision=revision,
-        images=_images(context, revision),
+        images=_images(release, revision),
         pods=tuple(_pod(pod) for pod in mine),
-        ready=context.ready(mine).ready,
+        ready=release.ready(mine).ready,
         wanted=wanted,
     )
 
 
-def _images(context: ReleaseContext, revision: str) -> str:
+def _images(release: Release, revision: str) -> str:
     """The revision's images; empty if its template is not known."""
     kept = [
         bytes(rs.spec.template)
-        for workload in (context.workload, *context.seen.canaries)
+        for workload in (release.workload, *release.seen.canaries)
         for rs, _ in workload.replica_sets
         if rs.revision == revision
     ]
-    if not kept and revision == context.present_revision:
-        kept = [bytes(context.workload.object.spec.template)]
+    if not kept and revision == release.present_revision:
+        kept = [bytes(release.workload.object.spec.template)]
     return images_of(msgspec.json.decode(kept[-1], type=JsonObject)) if kept else ""
 
 
@@ -228,22 +226,22 @@ def _pod(pod: Pod) -> PodView:
     )
 
 
-def service_views(context: ReleaseContext) -> tuple[ServiceView, ...]:
+def service_views(release: Release) -> tuple[ServiceView, ...]:
     """Stable and canary Services; a canary Service is only missed while a release is under way."""
     found: list[ServiceView] = []
-    for stable in context.stable_services:
-        found.append(_service(context, stable, Role.STABLE))
-        canary = context.canary_service_of(stable)
-        if canary != stable and context.service(canary) is not None:
-            found.append(_service(context, canary, Role.CANARY))
+    for stable in release.stable_services:
+        found.append(_service(release, stable, Role.STABLE))
+        canary = release.canary_service_of(stable)
+        if canary != stable and release.service(canary) is not None:
+            found.append(_service(release, canary, Role.CANARY))
     return tuple(found)
 
 
-def _service(context: ReleaseContext, name: str, role: Role) -> ServiceView:
+def _service(release: Release, name: str, role: Role) -> ServiceView:
     return ServiceView(
         name=name,
         role=role,
-        exists=context.service(name) is not None,
-        pinned_to=pinned_to(context, name),
-        endpoints=len(context.ready_endpoints(name)),
+        exists=release.service(name) is not None,
+        pinned_to=pinned_to(release, name),
+        endpoints=len(release.ready_endpoints(name)),
     )

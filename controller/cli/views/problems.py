@@ -96,7 +96,9 @@ def _about(route: RouteView) -> str:
 
 
 def _warnings(view: RolloutView) -> list[EventView]:
-    since = view.summary.since
+    """Those since the present state began, or since the last stall was solved: its Event is no problem any more."""
+    solved = [c.since for c in view.conditions if (c.type, c.status) == ("Stalled", "False")]
+    since = max(filter(None, (view.summary.since, *solved)), default=None)
     found = [
         event
         for event in view.events

@@ -13,7 +13,7 @@ from controller.cli.views.view import RouteView, SharedRoutesView
 from controller.domain.conditions import find_condition
 from controller.domain.decision import Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.routing import wanted_plan
 from controller.domain.traffic.drift.object_state import read_object_state
 from controller.domain.traffic.original.content import content_of
@@ -22,18 +22,18 @@ from controller.domain.traffic.tree import Tree
 DIFF_CONTEXT = 2
 
 
-def route_views(context: ReleaseContext) -> tuple[RouteView, ...]:
+def route_views(release: Release) -> tuple[RouteView, ...]:
     """The view of each gateway object of the Rollout."""
-    plans = _plans(context)
-    return tuple(_route_view(route, plans) for route in context.seen.routes)
+    plans = _plans(release)
+    return tuple(_route_view(route, plans) for route in release.seen.routes)
 
 
-def shared_routes_view(context: ReleaseContext) -> SharedRoutesView | None:
+def shared_routes_view(release: Release) -> SharedRoutesView | None:
     """The TrafficRouting that the Rollout names; None if it names none, or if that cannot be read."""
-    routing = context.seen.traffic_routing
+    routing = release.seen.traffic_routing
     if routing is None:
         return None
-    status, name = routing.status, context.seen.rollout.metadata.name
+    status, name = routing.status, release.seen.rollout.metadata.name
     stall = find_condition(status.conditions, "Stalled")
     bad = stall if stall is not None and stall.status == "True" else Condition("", "")
     return SharedRoutesView(
@@ -45,17 +45,16 @@ def shared_routes_view(context: ReleaseContext) -> SharedRoutesView | None:
     )
 
 
-def _plans(context: ReleaseContext) -> dict[str, int] | None:
+def _plans(release: Release) -> dict[str, int] | None:
     """The step of each traffic plan, by the plan's identity; None if the workload is not known."""
-    if context.seen.workload is None:
+    if release.seen.workload is None:
         return None
-    if not context.seen.routes:
+    if not release.seen.routes:
         return {}
-    status = context.seen.rollout.status
     return {
-        wanted_plan(context, status, index).identity: index
-        for index in range(len(context.steps), 0, -1)
-        if context.step(index).routes_traffic
+        wanted_plan(release, index).identity: index
+        for index in range(len(release.steps), 0, -1)
+        if release.step(index).routes_traffic
     }
 
 

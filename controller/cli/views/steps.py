@@ -8,10 +8,10 @@ from controller.domain.observation import Observation
 from controller.domain.pods.plan import batch_size
 from controller.domain.rollout.pause import last_step_needs_no_pause
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     canary_status,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import as_stored
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -71,7 +71,7 @@ def goes_on_by_itself(rollout: Rollout, index: int) -> bool:
     """The controller's own rule about a last step of all pods; it depends only on the plan."""
     if rollout.spec.strategy.canary is None:
         return False
-    plan = ReleaseContext(seen=Observation(rollout=rollout, plan_hash=""), now=_NEVER)
+    plan = as_stored(Observation(rollout=rollout, plan_hash=""), _NEVER)
     return last_step_needs_no_pause(plan, index)
 
 

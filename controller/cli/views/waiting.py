@@ -17,15 +17,16 @@ from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     canary_status,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.stable_capacity import stable_pods_are_needed
 from controller.domain.rollout.status import condition
 
 NOTHING = "nothing"
 APPROVAL = "an approval"
+PAUSE_OF_STEP = "the pause of this step to end"
 REPLICAS = "the workload to have replicas: it is scaled to zero"
 NODES = "a node for the workload's pods: no node accepts them"
 RESUME = "`kubectl moonshift resume`: spec.strategy.paused is true"
@@ -101,8 +102,8 @@ def wait_sentence(rollout: Rollout) -> str:
     return f"{wait_verb(bool(stalled(rollout.status)))} {waits_for(rollout)}"
 
 
-def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
-    """The present wait of the release; with a `context` the text also gives counts of pods and names of objects."""
+def waits_for(rollout: Rollout, release: Release | None = None) -> str:
+    """The present wait of the release; with a `release` the text also gives counts of pods and names of objects."""
     status = rollout.status
     if problem := stalled(status):
         return problem
@@ -114,7 +115,7 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
         return "the controller to see the latest change"
     if status.phase in (Phase.HEALTHY, Phase.DISABLED):
         return NOTHING
-    if given_back := _routes_restored(status, context) or _few_stable_pods(status, context):
+    if given_back := _routes_restored(status, release) or _few_stable_pods(status, release):
         return given_back
     if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
         return pods_asked_for(rollout)
@@ -122,10 +123,10 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
         return _FINALISING.get(_finalising(status), "the controller to continue the release")
     if rollout.spec.strategy.paused:
         return RESUME
-    return _in_step(rollout, context)
+    return _in_step(rollout, release)
 
 
-def _routes_restored(status: RolloutStatus, context: ReleaseContext | None) -> str:
+def _routes_restored(status: RolloutStatus, release: Release | None) -> str:
     """The grace period between restored routes and the objects that they named; empty when there is no such wait."""
     ending = _finalising(status) == FinalisingStep.ROUTE_TO_STABLE
     beginning = current_state(status) == StepState.BEFORE_STEP_UPGRADE
@@ -134,28 +135,28 @@ def _routes_restored(status: RolloutStatus, context: ReleaseContext | None) -> s
     ):
         return ""
     named = "the objects that they named"
-    if context is not None:
+    if release is not None:
         below = [
             f"{route.reference.kind} {route.reference.name}"
-            for route in context.seen.routes
+            for route in release.seen.routes
             if isinstance(route.state, RoutePresent) and route.state.in_use
         ]
         named = ", ".join(below) or named
     return f"the grace period after the routes were restored; then {named} will be restored, too"
 
 
-def _few_stable_pods(status: RolloutStatus, context: ReleaseContext | None) -> str:
+def _few_stable_pods(status: RolloutStatus, release: Release | None) -> str:
     """Stable pods that have to be ready before they get all traffic; empty when there are enough, or nobody waits."""
     ours = moonshift_status(status)
     returns = ours.goal in (Goal.ROLLBACK, Goal.CONTINUOUS)
     ending = _finalising(status) == FinalisingStep.ROUTE_TO_STABLE
-    if context is None or context.seen.workload is None or not (returns and ending):
+    if release is None or release.seen.workload is None or not (returns and ending):
         return ""
-    if not stable_pods_are_needed(context, status):
+    if not stable_pods_are_needed(release):
         return ""
     ready, enough = (
-        context.ready(context.pods_of(ours.stable_revision)).ready,
-        context.enough_for_all_traffic,
+        release.ready(release.pods_of(ours.stable_revision)).ready,
+        release.enough_for_all_traffic,
     )
     return f"{enough} ready pods of the old version, which then gets all traffic back: {ready} are ready"
 
@@ -165,7 +166,7 @@ def _finalising(status: RolloutStatus) -> FinalisingStep:
     return FinalisingStep(text) if text in frozenset(FinalisingStep) else FinalisingStep.NONE
 
 
-def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
+def _in_step(rollout: Rollout, release: Release | None) -> str:
     state = current_state(rollout.status)
     match state:
         case StepState.STEP_PAUSED if awaits_approval(rollout):
@@ -173,13 +174,13 @@ def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
         case StepState.STEP_PAUSED if was_approved(rollout.status):
             return f"the controller to store that step({current_step(rollout.status)}) was approved"
         case StepState.STEP_PAUSED:
-            return "the pause of this step to end"
-        case StepState.STEP_UPGRADE if context is not None and context.seen.workload is not None:
-            return upgrade_text(context)
+            return PAUSE_OF_STEP
+        case StepState.STEP_UPGRADE if release is not None and release.seen.workload is not None:
+            return upgrade_text(release)
         case StepState.STEP_TRAFFIC_ROUTING if (
-            context is not None and context.seen.workload is not None
+            release is not None and release.seen.workload is not None
         ):
-            return routing_text(context)
+            return routing_text(release)
         case StepState.STEP_METRICS_ANALYSIS:
             return waits_for_metrics(rollout, current_step(rollout.status))
         case StepState.STEP_READY:
@@ -194,32 +195,31 @@ def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
     return words.get(state, "the controller to continue the release")
 
 
-def upgrade_text(context: ReleaseContext) -> str:
+def upgrade_text(release: Release) -> str:
     """The number of the step's pods, and the problem of the first unready one."""
-    wanted = context.batch(moonshift_status(context.seen.rollout.status).step)
-    counted = context.ready(context.new_pods)
+    wanted = release.batch(release.ours.step)
+    counted = release.ready(release.new_pods)
     text = f"{wanted} new pods to be ready: {counted.pods} made, {counted.ready} ready"
-    reasons_of_pods = ((pod.metadata.name, unready_because(pod)) for pod in context.new_pods)
+    reasons_of_pods = ((pod.metadata.name, unready_because(pod)) for pod in release.new_pods)
     worst = next((f"{name}: {why}" for name, why in reasons_of_pods if why not in PASSING), "")
     return f"{text}; {worst}" if worst else text
 
 
-def routing_text(context: ReleaseContext) -> str:
+def routing_text(release: Release) -> str:
     """The missing part: endpoints, routes or a grace period."""
-    status = context.seen.rollout.status
-    index = moonshift_status(status).step
-    if not context.step(index).routes_traffic:
+    index = release.ours.step
+    if not release.step(index).routes_traffic:
         return "the old share of the pods to go"
-    new = {pod.metadata.uid for pod in context.new_pods if pod.ready_since is not None}
-    for stable in context.stable_services:
-        name = context.canary_service_of(stable)
-        if not new or not new <= context.ready_endpoints(name):
+    new = {pod.metadata.uid for pod in release.new_pods if pod.ready_since is not None}
+    for stable in release.stable_services:
+        name = release.canary_service_of(stable)
+        if not new or not new <= release.ready_endpoints(name):
             return f"Service {name} to lead to the new pods"
-    if routing.ensure_routes(context, status, index):
-        if routing.settles_in(context, status):
+    if routing.ensure_routes(release, index):
+        if routing.settles_in(release):
             return "the grace period after gateway objects were written that others name"
-        several = len(context.references) > 1
-        objects = f"{len(context.references)} gateway objects" if several else "the gateway object"
+        several = len(release.references) > 1
+        objects = f"{len(release.references)} gateway objects" if several else "the gateway object"
         return f"{objects} to follow step {index}"
     return "the grace period after the routes moved"
 
@@ -234,20 +234,19 @@ def pause_of(rollout: Rollout) -> timedelta:
     return timedelta(seconds=steps[now - 1].pause.duration or 0)
 
 
-def timers(context: ReleaseContext) -> tuple[TimerView, ...]:
+def timers(release: Release) -> tuple[TimerView, ...]:
     """The waits that end by the clock and have not ended yet."""
-    status = context.seen.rollout.status
-    ours = moonshift_status(status)
+    ours = release.ours
     found: list[tuple[str, datetime]] = []
-    rollout = context.seen.rollout
+    rollout = release.seen.rollout
     # while spec.paused holds the release, a timed pause does not end by the clock
     pause = timedelta() if rollout.spec.strategy.paused else pause_of(rollout)
     if pause and ours.state_since is not None:
         found.append(("pause of this step", ours.state_since + pause))
     found += [
-        (f"grace period of Service {name}", since + context.grace)
+        (f"grace period of Service {name}", since + release.grace)
         for name, since in ours.endpoints_ready_since.items()
     ]
     if ours.routed_at is not None:
-        found.append(("grace period after the routes moved", ours.routed_at + context.grace))
-    return tuple(TimerView(what, until) for what, until in found if until > context.now)
+        found.append(("grace period after the routes moved", ours.routed_at + release.grace))
+    return tuple(TimerView(what, until) for what, until in found if until > release.now)

@@ -27,12 +27,13 @@ def misplaced_arguments(obj: JsonObject) -> tuple[str, ...]:
     return tuple(
         f"{path}: {{{{ args.{name} }}}} is read from the workload; a Job gets such a value only in its environment: "
         f'write "${variable(name)}" in a shell script, or $({variable(name)}) as an argument of another program'
-        for path, analysis in _gates(beta)
+        for path, analysis in gates_in(beta)
         for name in _misplaced(analysis)
     )
 
 
-def _gates(beta: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def gates_in(beta: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Every gate of a Rollout as v1beta1, with the field that has it."""
     for style in ("canary", "blueGreen"):
         plan, path = child(beta, "spec", "strategy", style), f"spec.strategy.{style}"
         yield f"{path}.analysis", child(plan, "analysis")

@@ -20,6 +20,7 @@ from controller.api.rollout import (
 )
 from controller.api.validation.workload import uses_extra_workload
 from controller.api.workload_kinds import KNOWN_WORKLOADS
+from controller.domain.admission.gate_arguments import gates_in
 from controller.domain.admission.gateways import strategy_of
 from controller.domain.traffic.plan.abilities import Headers
 from controller.domain.traffic.plan.traffic_plan import references_of
@@ -43,6 +44,10 @@ class Named(msgspec.Struct, frozen=True):
     paced: tuple[PacedStep, ...] = ()
     deadline: int | None = None
     """Of a workload: the `progressDeadlineSeconds` of the Rollout, for each of its steps."""
+    service: str = ""
+    """Of a gateway object: the stable Service whose requests it divides."""
+    class_type: str = ""
+    """Of an Ingress: its class."""
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -55,6 +60,7 @@ SERVICE = ("v1", "Service")
 CONFIG_MAP = ("v1", "ConfigMap")
 SERVICE_ACCOUNT = ("v1", "ServiceAccount")
 TRAFFIC_ROUTING_KIND = (V1ALPHA1, "TrafficRouting")
+ANALYSIS_TEMPLATE = (V1ALPHA1, "AnalysisTemplate")
 _SECRET = ("", "Secret")
 
 
@@ -100,6 +106,7 @@ def named_in(
             )
         )
     plan = "canary" if child(beta, "spec", "strategy", "canary") else "blueGreen"
+    found += _templates(beta)
     found += _shared_routing(written, style, plan)
     found += _of_routings(written, style, f"spec.strategy.{plan}.trafficRoutings", headers)
     first = {named.identity: named for named in reversed(found)}
@@ -133,6 +140,16 @@ def _paced(strategy: Strategy | None) -> tuple[PacedStep, ...]:
     )
 
 
+def _templates(beta: JsonObject) -> Iterator[Named]:
+    """The AnalysisTemplates of the namespace that gates name."""
+    for path, analysis in gates_in(beta):
+        for index, template in enumerate(map(child, items(analysis, "templates"))):
+            if template.get("clusterScope") is not True:
+                yield Named(
+                    f"{path}.templates[{index}].name", *ANALYSIS_TEMPLATE, text(template, "name")
+                )
+
+
 def _shared_routing(written: JsonObject, style: CanaryStrategy, plan: str) -> Iterator[Named]:
     if text(written, "spec", "strategy", plan, "trafficRoutingRef"):
         yield Named(
@@ -164,7 +181,12 @@ def _of_routings(
                     continue
                 if headers is not None and headers(reference) is not None and not secret:
                     yield Named(
-                        f"{place}.{field}", reference.api_version, reference.kind, reference.name
+                        f"{place}.{field}",
+                        reference.api_version,
+                        reference.kind,
+                        reference.name,
+                        service=entry.service,
+                        class_type=reference.class_type,
                     )
 
 

@@ -11,12 +11,18 @@ from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child, same, text
 from controller.api.names import ADMISSION_PAUSE, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
 from controller.domain.admission.availability_freeze import LIMITS
-from controller.domain.admission.workload import template_changed
+from controller.domain.admission.workload import template_changed, template_hash_of
 
 
-def overridden(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
-    """Warnings about an update from `old` to `new` that was stored as `stored`."""
+def overridden(
+    old: JsonObject, new: JsonObject, stored: JsonObject, stable_template: str = ""
+) -> tuple[str, ...]:
+    """Warnings about an update from `old` to `new` that was stored as `stored`.
+
+    `stable_template` is the hash of the template to which the release under way goes back; empty if there is none.
+    """
     return (
+        *_begins_again(old, new, stable_template),
         *_label_stays(new, stored),
         *_nothing_to_release(old, new, stored),
         *_held_fields(old, new, stored),
@@ -44,6 +50,20 @@ def _nothing_to_release(old: JsonObject, new: JsonObject, stored: JsonObject) ->
     warning = (
         f"{_name(new)} has another {ROLLOUT_ID} and the same pod template: that is a rollback of a Deployment, which "
         "ends at once; change the template to release it"
+    )
+    return (warning,)
+
+
+def _begins_again(old: JsonObject, new: JsonObject, stable_template: str) -> tuple[str, ...]:
+    """`kubectl set image` or `rollout restart` in the middle of a release, which is no way back."""
+    wanted = template_hash_of(new)
+    if not stable_template or wanted == stable_template or not template_changed(old, new):
+        return ()
+    if _record(old) is None:
+        return ()
+    warning = (
+        f"{_name(new)} is under a release: with another pod template that release is given up, all requests return to "
+        "the stable version, and the new template is released from step 1"
     )
     return (warning,)
 

@@ -20,6 +20,7 @@ from controller.api.validation.warnings import warnings
 from controller.api.validation.workload import uses_extra_workload
 from controller.domain import reasons
 from controller.domain.admission.gate_arguments import misplaced_arguments
+from controller.domain.admission.gate_mistakes import gate_mistakes
 from controller.domain.admission.gateways import GatewayVerdict, validate_gateways
 from controller.domain.admission.named import Named, named_in, workload_path
 from controller.domain.admission.verdict import in_one
@@ -80,7 +81,8 @@ def _with_gateways(
 
 
 def _advice(obj: JsonObject, rules: Rules) -> tuple[str, ...]:
-    return (*warnings(obj), *misplaced_arguments(obj), *_of_tracking(obj, rules))
+    mistakes = (*misplaced_arguments(obj), *gate_mistakes(obj))
+    return (*warnings(obj), *mistakes, *_of_tracking(obj, rules))
 
 
 def _of_tracking(new: JsonObject, rules: Rules) -> tuple[str, ...]:

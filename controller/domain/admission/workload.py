@@ -145,6 +145,14 @@ def kept_record(old: JsonObject, kept: str) -> OwnersRecord | None:
     return read_record(kept) if lost_its_record(old) else None
 
 
+def stable_template_of(rollout: Rollout) -> str:
+    """Hash of the template to which the release under way goes back; empty without a release, or while one ends."""
+    position = rollout.status.moonshift
+    if position is msgspec.UNSET or not position.release or ending(rollout):
+        return ""
+    return position.stable_template
+
+
 def lost_its_record(old: JsonObject) -> bool:
     """A workload under release does not record its owner's own values: the ones that the release keeps are needed."""
     return IN_PROGRESSING in child(old, "metadata", "annotations") and record_of(old) is None

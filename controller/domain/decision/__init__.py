@@ -12,6 +12,7 @@ from controller.domain.decision.autoscalers import FreeAutoscaler, PauseAutoscal
 from controller.domain.decision.canary_deployments import (
     DeleteCanaryDeployment,
     EnsureCanaryDeployment,
+    RehearseObjects,
     ScaleCanaryDeployment,
 )
 from controller.domain.decision.configs import DropConfig, KeepConfig, RestoreConfig
@@ -107,6 +108,7 @@ Action = (
     | DeleteCanaryService
     | EnsureRoutes
     | RehearseRoutes
+    | RehearseObjects
     | RestoreRoutes
     | DeletePod
     | LabelPod

@@ -1,4 +1,4 @@
-"""Facts about the extra Deployment of the canary style."""
+"""Facts about the extra Deployment of the canary style, and about objects that a release will make."""
 
 import msgspec
 
@@ -26,3 +26,11 @@ class DeleteCanaryDeployment(Value, frozen=True, tag=True):
 
     deployment: Key
     uid: str
+
+
+class RehearseObjects(Value, frozen=True, tag=True):
+    """The API server accepts these manifests, of objects that the release makes later; nothing is written."""
+
+    namespace: str
+    deployments: tuple[msgspec.Raw, ...] = ()
+    services: tuple[msgspec.Raw, ...] = ()

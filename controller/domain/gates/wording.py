@@ -32,6 +32,30 @@ Filling = Callable[[Sequence[Piece]], str | Unplaced]
 NO_VALUE = "has no value"
 """Words of a problem that an argument solves."""
 
+WORDS_OF_A_RELEASE = frozenset(
+    {
+        "namespace",
+        "rollout",
+        "workload",
+        "step",
+        "weight",
+        "window",
+        "service",
+        "revision",
+        *(
+            f"{side}.{what}"
+            for side in ("stable", "canary")
+            for what in ("service", "revision", "workload")
+        ),
+    }
+)
+"""Words that every release gives; all others are arguments."""
+
+
+def words_in(metric: Metric) -> tuple[str, ...]:
+    """The words that the texts of a metric name, each once."""
+    return tuple(dict.fromkeys(name for text in _texts(metric) for name in _WORD.findall(text)))
+
 
 class UnknownWord(Value, frozen=True):
     """A text names a word that has no value there, or one that may not stand there; `message` says which one."""

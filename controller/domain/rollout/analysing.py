@@ -15,9 +15,9 @@ from controller.domain.decision import Action, Note, Refusal, Severity, Value
 from controller.domain.gates.asking import asked_about
 from controller.domain.gates.watching import Asked, Look, look
 from controller.domain.rollout import messages
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import Style, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.reverting import given_up
-from controller.domain.rollout.status import enter, progressing, with_moonshift_status
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
 BACKGROUND = 0
@@ -35,32 +35,32 @@ class Watched(Value, frozen=True):
     stop: Stop | None = None
 
 
-def analyse(context: ReleaseContext, status: RolloutStatus) -> Transition | None:
+def analyse(release: Release) -> Transition | None:
     """The gate of the present step; None if the step has no gate, or the gate has passed."""
-    index = moonshift_status(status).step
-    analysis = context.step(index).analysis
+    index = release.ours.step
+    analysis = release.step(index).analysis
     if analysis is None:
         return None
-    looked = _with_new_measurements(context, status, analysis, index)
+    looked = _with_new_measurements(release, analysis, index)
     if isinstance(looked, Stop):
         return looked
-    status, found, waiting = looked
+    release, found, waiting = looked
     run = found.run
     if run.verdict == Verdict.RUNNING:
-        text = messages.in_step(context, index, messages.analysing(run.message))
-        waiting_status = progressing(status, reasons.IN_ROLLING, text, context.now)
-        problem = _without_data(context, analysis, found)
-        return structs.replace(waiting, status=waiting_status, problem=problem)
+        text = messages.in_step(release, index, messages.analysing(run.message))
+        waiting_status = release.progressing(reasons.IN_ROLLING, text)
+        problem = _without_data(release, analysis, found)
+        return structs.replace(waiting, status=waiting_status.status, problem=problem)
     if run.verdict == Verdict.PASSED:
-        return None if _noted(status) else _passed(context, status, run)
-    return _not_passed(context, status, analysis, run)
+        return None if _noted(release.status) else _passed(release, run)
+    return _not_passed(release, analysis, run)
 
 
-def _without_data(context: ReleaseContext, analysis: Analysis, found: Look) -> Refusal | None:
+def _without_data(release: Release, analysis: Analysis, found: Look) -> Refusal | None:
     """Metrics without data for ten minutes, where no deadline of the gate ends the wait."""
     if not found.without_data or analysis.deadline_seconds is not None:
         return None
-    name = context.seen.rollout.metadata.name
+    name = release.seen.rollout.metadata.name
     text = (
         f"step({found.run.step}) waits for metrics without data, or with too few requests: "
         f"{', '.join(found.without_data)}. Correct the query, or let requests reach the new pods, or go back (kubectl "
@@ -73,51 +73,45 @@ def _noted(status: RolloutStatus) -> bool:
     return any(visit.analysis for visit in moonshift_status(status).visits[-1:])
 
 
-def _with_verdict(
-    context: ReleaseContext, status: RolloutStatus, run: AnalysisRun
-) -> RolloutStatus:
+def _with_verdict(release: Release, run: AnalysisRun) -> Release:
     """Records the end of the gate in the step's visit, for the record of the release."""
-    *before, present = moonshift_status(status).visits or (
-        StepVisit(step=run.step, started_at=context.now),
-    )
+    *before, present = release.ours.visits or (StepVisit(step=run.step, started_at=release.now),)
     visit = structs.replace(present, analysis=f"{run.verdict}: {run.message}")
-    return with_moonshift_status(status, visits=(*before, visit))
+    return release.noting(visits=(*before, visit))
 
 
-def _passed(context: ReleaseContext, status: RolloutStatus, run: AnalysisRun) -> Continue:
+def _passed(release: Release, run: AnalysisRun) -> Continue:
     text = f"step({run.step}): {run.message}"
-    return Continue(_with_verdict(context, status, run), (Note(reasons.ANALYSIS_PASSED, text),))
+    return _with_verdict(release, run).go_on(Note(reasons.ANALYSIS_PASSED, text))
 
 
-def _not_passed(
-    context: ReleaseContext, status: RolloutStatus, analysis: Analysis, run: AnalysisRun
-) -> Transition:
+def _not_passed(release: Release, analysis: Analysis, run: AnalysisRun) -> Transition:
     """Roll the new revision back if the gate asks for it; otherwise the step waits for a person."""
-    notes = (_note_of(run),) if not _noted(status) else ()
-    status = _with_verdict(context, status, run)
+    notes = (_note_of(run),) if not _noted(release.status) else ()
+    release = _with_verdict(release, run)
     if run.verdict == Verdict.FAILED and analysis.on_failure is OnFailure.ROLLBACK:
-        taken_back = given_up(context, status, f"step({run.step}): {run.message}")
+        taken_back = given_up(release, f"step({run.step}): {run.message}")
         if taken_back is not None:
             return structs.replace(taken_back, notes=(*notes, *taken_back.notes))
-    return Continue(enter(status, StepState.STEP_PAUSED, context.now), notes)
+    return release.entering(StepState.STEP_PAUSED).go_on(*notes)
 
 
-def measured_anew(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
+def measured_anew(release: Release) -> Continue | None:
     """Back to the measurements of a step whose pause began, when its gate has no verdict.
 
     A person removed the record (`moonshift retry`), or gave the step a gate during its pause. Without this rule the
     step would continue as if its gate had passed.
     """
-    ours = moonshift_status(status)
+    ours = release.ours
     known = any(run.step == ours.step and run.verdict != Verdict.RUNNING for run in ours.analyses)
-    if known or context.step(ours.step).analysis is None:
+    if known or release.step(ours.step).analysis is None:
         return None
     visits = (
         *ours.visits[:-1],
         *(structs.replace(visit, analysis="") for visit in ours.visits[-1:]),
     )
-    forgotten = with_moonshift_status(status, visits=visits)
-    return Continue(enter(forgotten, StepState.STEP_METRICS_ANALYSIS, context.now))
+    forgotten = release.noting(visits=visits)
+    return forgotten.entering(StepState.STEP_METRICS_ANALYSIS).go_on()
 
 
 def _note_of(run: AnalysisRun) -> Note:
@@ -133,25 +127,25 @@ def _reason_of(run: AnalysisRun) -> str:
 # --- what a gate holds --------------------------------------------------------------------------
 
 
-def holding_run(context: ReleaseContext, status: RolloutStatus) -> AnalysisRun | None:
+def holding_run(release: Release) -> AnalysisRun | None:
     """The gate that stops the release at its present step: it failed or is inconclusive, and nobody has approved."""
-    ours = moonshift_status(status)
+    ours = release.ours
     for run in ours.analyses:
         present = (
-            run.step in (ours.step, BACKGROUND) and _analysis_of(context, run.step) is not None
+            run.step in (ours.step, BACKGROUND) and _analysis_of(release, run.step) is not None
         )
         if present and run.verdict in (Verdict.FAILED, Verdict.INCONCLUSIVE):
             return run
     return None
 
 
-def held_by_gate(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+def held_by_gate(release: Release) -> Refusal | None:
     """The message to the person for whom the release waits, with the possible commands."""
-    run = holding_run(context, status)
+    run = holding_run(release)
     if run is None:
         return None
-    name = context.seen.rollout.metadata.name
-    state = moonshift_status(status).state
+    name = release.seen.rollout.metadata.name
+    state = release.ours.state
     ways = [
         f"go back (kubectl moonshift undo {name})",
         f"measure again (kubectl moonshift retry {name})",
@@ -173,21 +167,21 @@ def kept_runs(runs: tuple[AnalysisRun, ...]) -> tuple[AnalysisRun, ...]:
 # --- the background -----------------------------------------------------------------------------
 
 
-def watched(context: ReleaseContext, status: RolloutStatus) -> Watched:
+def watched(release: Release) -> Watched:
     """The background gate: if it fails, it rolls the revision back or stops the work of the present step."""
-    analysis = context.strategy.analysis
-    if analysis is None or not _watches(status, analysis):
-        return Watched(status)
-    before = _run_of(context, status, BACKGROUND)
-    looked = _with_new_measurements(context, status, analysis, BACKGROUND)
+    analysis = release.strategy.analysis
+    if analysis is None or not _watches(release.status, analysis):
+        return Watched(release.status)
+    before = _run_of(release, BACKGROUND)
+    looked = _with_new_measurements(release, analysis, BACKGROUND)
     if isinstance(looked, Stop):
-        return Watched(status, stop=looked)
-    status, found, waiting = looked
+        return Watched(release.status, stop=looked)
+    release, found, waiting = looked
     run = found.run
     if run.verdict in (Verdict.RUNNING, Verdict.PASSED):
-        return Watched(status, wake=waiting)
+        return Watched(release.status, wake=waiting)
     notes = (_note_of(run),) if before.verdict == Verdict.RUNNING else ()
-    return Watched(status, stop=_stopped(context, status, analysis, run, notes))
+    return Watched(release.status, stop=_stopped(release, analysis, run, notes))
 
 
 def _watches(status: RolloutStatus, analysis: Analysis) -> bool:
@@ -200,103 +194,96 @@ def _watches(status: RolloutStatus, analysis: Analysis) -> bool:
 
 
 def _stopped(
-    context: ReleaseContext,
-    status: RolloutStatus,
+    release: Release,
     analysis: Analysis,
     run: AnalysisRun,
     notes: tuple[Note, ...],
 ) -> Stop | None:
     if run.verdict == Verdict.FAILED and analysis.on_failure is OnFailure.ROLLBACK:
-        taken_back = given_up(context, status, run.message)
+        taken_back = given_up(release, run.message)
         if taken_back is not None:
             return structs.replace(taken_back, notes=(*notes, *taken_back.notes))
-    if moonshift_status(status).state == StepState.STEP_PAUSED:
+    if release.ours.state == StepState.STEP_PAUSED:
         return None
-    text = messages.in_step(context, moonshift_status(status).step, messages.HELD_BY_METRICS)
-    waiting_status = progressing(status, reasons.IN_ROLLING, text, context.now)
-    return Stop(waiting_status, notes=notes, problem=held_by_gate(context, status))
+    text = messages.in_step(release, release.ours.step, messages.HELD_BY_METRICS)
+    waiting_status = release.progressing(reasons.IN_ROLLING, text)
+    return waiting_status.stop(notes=notes, problem=held_by_gate(release))
 
 
 # --- looking ------------------------------------------------------------------------------------
 
 
-def _analysis_of(context: ReleaseContext, index: int) -> Analysis | None:
-    return context.strategy.analysis if index == BACKGROUND else context.step(index).analysis
+def _analysis_of(release: Release, index: int) -> Analysis | None:
+    return release.strategy.analysis if index == BACKGROUND else release.step(index).analysis
 
 
-def _run_of(context: ReleaseContext, status: RolloutStatus, index: int) -> AnalysisRun:
-    for run in moonshift_status(status).analyses:
+def _run_of(release: Release, index: int) -> AnalysisRun:
+    for run in release.ours.analyses:
         if run.step == index:
             return run
-    return AnalysisRun(step=index, started_at=context.now)
+    return AnalysisRun(step=index, started_at=release.now)
 
 
 def _with_new_measurements(
-    context: ReleaseContext, status: RolloutStatus, analysis: Analysis, index: int
-) -> tuple[RolloutStatus, Look, Stop] | Stop:
+    release: Release, analysis: Analysis, index: int
+) -> tuple[Release, Look, Stop] | Stop:
     """The gate with the new measurements counted; or a stop with the reason why it cannot be asked."""
-    asked = asked_of(context, status, analysis)
+    asked = asked_of(release, analysis)
     if isinstance(asked, Refusal):
-        return Stop(status, problem=asked)
-    found = look(
-        analysis, _run_of(context, status, index), asked, context.seen.measured, context.now
-    )
-    others = tuple(run for run in moonshift_status(status).analyses if run.step != index)
-    status = with_moonshift_status(status, analyses=(*others, found.run))
+        return release.stop(problem=asked)
+    found = look(analysis, _run_of(release, index), asked, release.seen.measured, release.now)
+    others = tuple(run for run in release.ours.analyses if run.step != index)
+    release = release.noting(analyses=(*others, found.run))
     actions: tuple[Action, ...] = found.actions
-    return status, found, Stop(status, actions, wake_at=found.due)
+    return release, found, release.stop(*actions, wake_at=found.due)
 
 
-def asked_of(
-    context: ReleaseContext, status: RolloutStatus, analysis: Analysis
-) -> tuple[Asked, ...] | Refusal:
+def asked_of(release: Release, analysis: Analysis) -> tuple[Asked, ...] | Refusal:
     """Every metric as it is sent, or the problem of one of them."""
-    seen = context.seen
-    return asked_about(
-        analysis, seen.templates, context.meta, words_of(context, status), seen.golden
-    )
+    seen = release.seen
+    return asked_about(analysis, seen.templates, release.meta, words_of(release), seen.golden)
 
 
-def gate_that_cannot_be_asked(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+def gate_that_cannot_be_asked(release: Release) -> Refusal | None:
     """A gate of the plan that could never be asked: reported before the first pod, and not in the step that it ends.
 
     Names that the release gets later count as known.
     """
-    gates = [(BACKGROUND, context.strategy.analysis)]
-    gates += [(number, step.analysis) for number, step in enumerate(context.steps, start=1)]
-    words = {name: word or name for name, word in words_of(context, status).items()}
-    seen = context.seen
+    gates = [(BACKGROUND, release.strategy.analysis)]
+    gates += [(number, step.analysis) for number, step in enumerate(release.steps, start=1)]
+    words = {name: word or name for name, word in words_of(release).items()}
+    seen = release.seen
     for number, analysis in gates:
         if analysis is None:
             continue
-        asked = asked_about(analysis, seen.templates, context.meta, words, seen.golden)
+        asked = asked_about(analysis, seen.templates, release.meta, words, seen.golden)
         if isinstance(asked, Refusal):
             gate = f"the gate of step {number}" if number else "the gate in the background"
             return structs.replace(asked, message=f"{gate}: {asked.message}")
     return None
 
 
-def words_of(context: ReleaseContext, status: RolloutStatus) -> dict[str, str]:
+def words_of(release: Release) -> dict[str, str]:
     """The variables of metric texts; empty if this release has no such value."""
-    ours = moonshift_status(status)
-    step = context.step(ours.step)
-    stable = next(iter(context.stable_services), "")
+    ours = release.ours
+    step = release.step(ours.step)
+    stable = next(iter(release.stable_services), "")
     return {
-        "namespace": context.namespace,
-        "rollout": context.seen.rollout.metadata.name,
-        "workload": context.meta.name,
+        "namespace": release.namespace,
+        "rollout": release.seen.rollout.metadata.name,
+        "workload": release.meta.name,
         "step": str(ours.step),
         "weight": (step.traffic or "0%").removesuffix("%"),
         "stable.service": stable,
-        "canary.service": context.canary_service_of(stable) if stable else "",
+        "canary.service": release.canary_service_of(stable) if stable else "",
         "stable.revision": ours.stable_revision,
-        "canary.revision": context.new_revision,
-        "stable.workload": context.meta.name,
-        "canary.workload": _canary_workload(context),
+        "canary.revision": release.new_revision,
+        "stable.workload": release.meta.name,
+        "canary.workload": _canary_workload(release),
     }
 
 
-def _canary_workload(context: ReleaseContext) -> str:
-    if context.style is Style.CANARY and context.canary is not None:
-        return context.canary.object.metadata.name
-    return context.meta.name
+def _canary_workload(release: Release) -> str:
+    if release.style is Style.CANARY and release.canary is not None:
+        return release.canary.object.metadata.name
+    return release.meta.name

@@ -15,9 +15,9 @@ from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
 from controller.domain.observation import RoutePresent, RouteState
 from controller.domain.rollout import routing, services
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop, wait_by_choice
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
 
 WITHDRAWN_FOR = timedelta(seconds=10)
@@ -30,91 +30,81 @@ REPEATED_AFTER = timedelta(seconds=1)
 """The time after which a refused announcement is written again."""
 
 
-def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:
+def _plan(release: Release) -> RoutePlan:
     """The plan without anything that depends on the step, so an edited plan does not change it."""
     return announcement(
         route_plan(
-            namespace=context.namespace,
-            rollout=context.seen.rollout.metadata.name,
-            release=moonshift_status(status).release,
-            references=context.references,
+            namespace=release.namespace,
+            rollout=release.seen.rollout.metadata.name,
+            release=release.ours.release,
+            references=release.references,
             step=Step(),
-            pod_metadata=context.strategy.patch_pod_template_metadata or PatchMetadata(),
-            rollout_uid=context.seen.rollout.metadata.uid,
-            stable_labels=routing.stable_labels(context, status),
+            pod_metadata=release.strategy.patch_pod_template_metadata or PatchMetadata(),
+            rollout_uid=release.seen.rollout.metadata.uid,
+            stable_labels=routing.stable_labels(release),
         )
     )
 
 
-def _ensure(context: ReleaseContext, status: RolloutStatus, plan: RoutePlan) -> EnsureRoutes:
-    return EnsureRoutes(plan, settles_in=routing.settles_in(context, status))
+def _ensure(release: Release, plan: RoutePlan) -> EnsureRoutes:
+    return EnsureRoutes(plan, settles_in=routing.settles_in(release))
 
 
-def announce(
-    context: ReleaseContext, status: RolloutStatus, index: int
-) -> tuple[RolloutStatus, tuple[Action, ...]]:
+def announce(release: Release, index: int) -> tuple[Release, tuple[Action, ...]]:
     """Name the canary Services as soon as they exist; pods become ready meanwhile."""
-    step = context.step(index)
+    step = release.step(index)
     unasked = (
         not step.routes_traffic
-        or context.takes_all(index)
-        or not context.seen.routes
-        or context.shared
+        or release.takes_all(index)
+        or not release.seen.routes
+        or release.shared
     )
-    if (
-        unasked
-        or moonshift_status(status).announced_at is not None
-        or services.canary_services(context)
-    ):
-        return status, ()
-    if context.routes_in_use:
-        return with_moonshift_status(status, announced_at=context.now), ()
-    return with_moonshift_status(status, announced_at=context.now), (
-        _ensure(context, status, _plan(context, status)),
-    )
+    if unasked or release.ours.announced_at is not None or services.canary_services(release):
+        return release, ()
+    if release.routes_in_use:
+        return release.noting(announced_at=release.now), ()
+    return release.noting(announced_at=release.now), (_ensure(release, _plan(release)),)
 
 
-def named_before_share(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def named_before_share(release: Release) -> Stop | None:
     """The objects that announce Services have named them for the grace period; None also if no object can announce."""
-    ours, plan = moonshift_status(status), _plan(context, status)
+    ours, plan = release.ours, _plan(release)
     if ours.announced_at is None:
         return None
-    if any(route.announces and _is_unused(route.state) for route in context.seen.routes):
+    if any(route.announces and _is_unused(route.state) for route in release.seen.routes):
         ready = max((ours.announced_at, *ours.endpoints_ready_since.values()))
-        return _repeated(context, status, plan, until=ready + max(context.grace, NAMED_FOR))
-    begun = max(filter(None, (ours.announced_at, _followed_since(status, plan))))
-    due = later(begun, context.grace)
-    return wait_by_choice(status, due) if due > context.now else None
+        return _repeated(release, plan, until=ready + max(release.grace, NAMED_FOR))
+    begun = max(filter(None, (ours.announced_at, _followed_since(release.status, plan))))
+    due = later(begun, release.grace)
+    return release.wait(due) if due > release.now else None
 
 
-def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def withdraw(release: Release) -> Stop | None:
     """Take the last share from the canary Services, and keep them named for the grace period."""
-    led = _announcing(context)
+    led = _announcing(release)
     if not led:
         return None
-    plan = _plan(context, status)
-    withdrawn_at = moonshift_status(status).withdrawn_at
-    kept = with_moonshift_status(status, withdrawn_at=context.now)
+    plan = _plan(release)
+    withdrawn_at = release.ours.withdrawn_at
+    kept = release.noting(withdrawn_at=release.now)
     if any(state.plan != plan.identity for state in led):
         if withdrawn_at is not None:
-            return _repeated(
-                context, status, plan, until=withdrawn_at + max(context.grace, WITHDRAWN_FOR)
-            )
-        ensured = (_ensure(context, status, plan),)
-        return wait_by_choice(kept, later(context.now, context.grace), ensured)
-    begun = [at for at in (withdrawn_at, _followed_since(status, plan)) if at is not None]
+            return _repeated(release, plan, until=withdrawn_at + max(release.grace, WITHDRAWN_FOR))
+        ensured = (_ensure(release, plan),)
+        return kept.wait(later(release.now, release.grace), *ensured)
+    begun = [at for at in (withdrawn_at, _followed_since(release.status, plan)) if at is not None]
     if not begun:
         # A crash took the status that was to record the write.
-        return wait_by_choice(kept, later(context.now, context.grace))
-    due = later(max(begun), context.grace)
-    return wait_by_choice(status, due) if due > context.now else None
+        return kept.wait(later(release.now, release.grace))
+    due = later(max(begun), release.grace)
+    return release.wait(due) if due > release.now else None
 
 
-def _announcing(context: ReleaseContext) -> list[RoutePresent]:
+def _announcing(release: Release) -> list[RoutePresent]:
     """The objects of kinds from which proxies learn of Services."""
     return [
         route.state
-        for route in context.seen.routes
+        for route in release.seen.routes
         if isinstance(route.state, RoutePresent) and route.state.announced
     ]
 
@@ -129,14 +119,12 @@ def _followed_since(status: RolloutStatus, plan: RoutePlan) -> datetime | None:
     return ours.routed_at if ours.route_plan == plan.identity else None
 
 
-def _repeated(
-    context: ReleaseContext, status: RolloutStatus, plan: RoutePlan, *, until: datetime
-) -> Stop | None:
+def _repeated(release: Release, plan: RoutePlan, *, until: datetime) -> Stop | None:
     """Write the announcement again if no object has it; None when that was tried for long enough.
 
     A worker that was just restarting refused the first write, and requests were lost (seen with real requests).
     """
-    if context.now >= until:
+    if release.now >= until:
         return None
-    ensured = (_ensure(context, status, plan),)
-    return wait_by_choice(status, context.now + REPEATED_AFTER, ensured)
+    ensured = (_ensure(release, plan),)
+    return release.wait(release.now + REPEATED_AFTER, *ensured)

@@ -13,49 +13,50 @@ from controller.domain.decision import Decision, FreeAutoscaler, PauseAutoscaler
 from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.pods.hpa import has_saved_behavior, is_paused, original, owners_behavior
 from controller.domain.rights import with_remedy
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 
 
-def unknown(context: ReleaseContext) -> Refusal | None:
+def unknown(release: Release) -> Refusal | None:
     """Why the autoscalers of the workload are not known; None when they are."""
-    seen = context.seen.autoscalers
+    seen = release.seen.autoscalers
     if isinstance(seen, tuple):
         return None
     text = with_remedy(seen.message)
     message = f"the workload's autoscalers must be held during a blue-green release: {text}"
-    return Refusal(seen.reason, message, object=f"HorizontalPodAutoscalers of {context.namespace}")
+    return Refusal(seen.reason, message, object=f"HorizontalPodAutoscalers of {release.namespace}")
 
 
-def _known(context: ReleaseContext) -> tuple[Autoscaler, ...]:
+def _known(release: Release) -> tuple[Autoscaler, ...]:
     """The autoscalers; every phase of a release asks `unknown` first. Without a release, none of them is paused."""
-    seen = context.seen.autoscalers
-    assert isinstance(seen, tuple) or not moonshift_status(context.seen.rollout.status).release
+    seen = release.seen.autoscalers
+    assert isinstance(seen, tuple) or not moonshift_status(release.stored).release
     return seen if isinstance(seen, tuple) else ()
 
 
-def hold(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def hold(release: Release) -> Stop | None:
     """Pause autoscalers that still size the workload, including those created during a release; None if none does.
 
     KEDA writes its own `behavior` back at once, and a GitOps tool soon: without a limit both would write for ever.
     """
     loose = [
-        found for found in _known(context) if not (has_saved_behavior(found) and is_paused(found))
+        found for found in _known(release) if not (has_saved_behavior(found) and is_paused(found))
     ]
     if not loose:
         return None
-    times = moonshift_status(status).autoscalers_held_at
+    times = release.ours.autoscalers_held_at
     fought = len(times) == 2 and times[1] - times[0] < FIGHT_WINDOW
-    until = times[1] + RETRY_AFTER_FIGHT if fought else context.now
-    if until > context.now:
-        return Stop(status, problem=_contested(loose[0]), wake_at=until)
+    until = times[1] + RETRY_AFTER_FIGHT if fought else release.now
+    if until > release.now:
+        return release.stop(problem=_contested(loose[0]), wake_at=until)
     actions = tuple(
         PauseAutoscaler(found.metadata.key, found.metadata.resource_version, original(found))
         for found in loose
     )
-    held = with_moonshift_status(status, autoscalers_held_at=(*times[-1:], context.now))
-    return Stop(held, actions)
+    held = release.noting(autoscalers_held_at=(*times[-1:], release.now))
+    return held.stop(*actions)
 
 
 def _contested(autoscaler: Autoscaler) -> Refusal:
@@ -78,11 +79,11 @@ def without_hold(decision: Decision, before: RolloutStatus) -> Decision:
     return structs.replace(decision, status=status)
 
 
-def free(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def free(release: Release) -> Stop | None:
     """Resume the autoscalers that we paused; None when there is none."""
     actions = tuple(
         FreeAutoscaler(found.metadata.key, found.metadata.resource_version, owners_behavior(found))
-        for found in _known(context)
+        for found in _known(release)
         if has_saved_behavior(found)
     )
-    return Stop(status=status, actions=actions) if actions else None
+    return release.stop(*actions) if actions else None

@@ -1,22 +1,19 @@
 """The pods of a step, for every mechanism: their batch numbers, and whether enough of them are ready."""
 
-from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain.decision import Action, LabelPod
 from controller.domain.pods.labels import plan_labels
 from controller.domain.pods.plan import ready_needed
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.returning import observed_id
 
 
-def missing_labels(
-    context: ReleaseContext, status: RolloutStatus, pods: tuple[Pod, ...]
-) -> tuple[Action, ...]:
+def missing_labels(release: Release, pods: tuple[Pod, ...]) -> tuple[Action, ...]:
     """Label the `pods` (of the new revision) that do not carry the number of their batch yet."""
-    index = max(1, moonshift_status(status).step)
-    sizes = [context.batch(i) for i in range(1, len(context.steps) + 1)]
-    rollout_id = observed_id(context, status)
+    index = max(1, release.ours.step)
+    sizes = [release.batch(i) for i in range(1, len(release.steps) + 1)]
+    rollout_id = observed_id(release)
     return tuple(
         LabelPod(
             pod=label.pod.metadata.key,
@@ -28,8 +25,8 @@ def missing_labels(
     )
 
 
-def batch_is_ready(context: ReleaseContext, index: int, counted: Readiness) -> bool:
+def batch_is_ready(release: Release, index: int, counted: Readiness) -> bool:
     """Enough new pods exist, and enough of them are ready."""
-    wanted = context.wanted(index)
-    needed = ready_needed(wanted, counted.pods, context.strategy.failure_threshold)
+    wanted = release.wanted(index)
+    needed = ready_needed(wanted, counted.pods, release.strategy.failure_threshold)
     return counted.pods >= wanted and counted.ready >= needed

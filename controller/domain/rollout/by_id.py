@@ -11,37 +11,37 @@ from controller.api import names
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain.pods.partition import ordinals
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 
 
-def asked_by_id(context: ReleaseContext) -> bool:
+def asked_by_id(release: Release) -> bool:
     """Admission started a release because of the id alone, and every pod is of the present template already.
 
     Where the template was changed, the record names the earlier template. A template that was changed and changed back
     before the controller saw it is no release.
     """
-    given = context.meta.annotations.get(names.ROLLOUT_ID) or context.meta.labels.get(
+    given = release.meta.annotations.get(names.ROLLOUT_ID) or release.meta.labels.get(
         names.ROLLOUT_ID
     )
-    if context.workload.kind is WorkloadKind.DEPLOYMENT or not given:
+    if release.workload.kind is WorkloadKind.DEPLOYMENT or not given:
         return False
-    record = context.owners
+    record = release.owners
     changed = record is None or bool(record.stable_template)
-    return not changed and bool(context.running) and not context.old_revision_runs
+    return not changed and bool(release.running) and not release.old_revision_runs
 
 
-def stable_by_id(context: ReleaseContext, stable: tuple[str, str]) -> tuple[str, str]:
+def stable_by_id(release: Release, stable: tuple[str, str]) -> tuple[str, str]:
     """The running revision is the stable one, also for a kind whose status does not name it."""
-    return stable if stable[0] else (context.present_revision, context.template_hash)
+    return stable if stable[0] else (release.present_revision, release.template_hash)
 
 
-def share_by_id(context: ReleaseContext, index: int, rollout_id: str) -> tuple[Pod, ...]:
+def share_by_id(release: Release, index: int, rollout_id: str) -> tuple[Pod, ...]:
     """The pods that have, or get, the id in the steps up to this one, starting with the highest ordinal."""
-    alive = [pod for pod in context.new_pods if not pod.metadata.deleting]
+    alive = [pod for pod in release.new_pods if not pod.metadata.deleting]
 
     def rank(pod: Pod) -> tuple[bool, int, str]:
         meta = pod.metadata
         labelled = meta.labels.get(names.ROLLOUT_ID) == rollout_id
         return not labelled, -max(ordinals([pod]), default=0), meta.name
 
-    return tuple(sorted(alive, key=rank)[: context.batch(index)])
+    return tuple(sorted(alive, key=rank)[: release.batch(index)])

@@ -10,50 +10,48 @@ If the workload was created again from its owner's manifest, it has no release. 
 a release whose workload is gone, because a Service that stays pinned to missing pods answers no request.
 """
 
-from msgspec import structs
-
-from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus
+from controller.api.rollout import MoonshiftStatus, Phase
 from controller.domain import reasons
 from controller.domain.decision import ClaimObject, Note
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import services
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 FORMER = "former"
 """Stands for the release of a former workload, whose identity is not known."""
 
 
-def claiming(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def claiming(release: Release) -> Stop | None:
     """Write this Rollout's UID into all objects of the former one; None if there are none."""
-    found = context.seen.unclaimed
+    found = release.seen.unclaimed
     if not found:
         return None
-    uid = context.seen.rollout.metadata.uid
+    uid = release.seen.rollout.metadata.uid
     actions = tuple(
         ClaimObject(each.kind, each.object, each.resource_version, uid, each.labelled)
         for each in found
     )
     named = ", ".join(f"{each.kind.kind} {each.object.name}" for each in found)
     note = Note(reasons.CLAIMED, f"of a former Rollout, and now of this one: {named}")
-    return Stop(status, actions, notes=(note,))
+    return release.stop(*actions, notes=(note,))
 
 
-def left_at_rest(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def left_at_rest(release: Release) -> Stop | None:
     """Begin to restore the objects that a former workload's release has left; None if there are none."""
-    if not _has_left_something(context):
+    if not _has_left_something(release):
         return None
     ours = MoonshiftStatus(
         release=FORMER,
         step=1,
         # Not the workload's: it counts as replaced.
-        workload_uid=context.seen.rollout.metadata.uid,
-        config=moonshift_status(status).config,
+        workload_uid=release.seen.rollout.metadata.uid,
+        config=release.ours.config,
     )
-    return Stop(structs.replace(status, phase=Phase.PROGRESSING, moonshift=ours))
+    return release.reporting(phase=Phase.PROGRESSING, moonshift=ours).stop()
 
 
-def _has_left_something(context: ReleaseContext) -> bool:
-    routed = (route.state for route in context.seen.routes)
+def _has_left_something(release: Release) -> bool:
+    routed = (route.state for route in release.seen.routes)
     leads = any(isinstance(state, RoutePresent) and bool(state.release) for state in routed)
-    return leads or bool(context.seen.canaries) or bool(services.canary_service_deletions(context))
+    return leads or bool(release.seen.canaries) or bool(services.canary_service_deletions(release))

@@ -34,12 +34,11 @@ from controller.domain.decision import (
     StampTemplate,
 )
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import (
     condition,
-    with_condition,
     with_moonshift_status,
-    without_condition,
 )
 from controller.domain.rollout.transition import Stop
 
@@ -71,42 +70,44 @@ def without_config(status: RolloutStatus) -> RolloutStatus:
     )
 
 
-def followed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def followed(release: Release) -> Release:
     """The record and the condition, updated from the present content."""
-    if not asks_for_tracking(context.seen.rollout):
-        copies = isinstance(context.seen.config, ConfigWatched) and context.seen.config.copies
-        return without_condition(status if copies else without_config(status), TRACKED)
-    match context.seen.config:
+    if not asks_for_tracking(release.seen.rollout):
+        copies = isinstance(release.seen.config, ConfigWatched) and release.seen.config.copies
+        return (
+            release
+            if copies
+            else release.at(without_config(release.status)).without_condition(TRACKED)
+        )
+    match release.seen.config:
         case ConfigWatched() as seen:
-            return _with_tracking_condition(context, _recorded(context, status, seen), seen)
+            return _with_tracking_condition(_recorded(release, seen), seen)
         case ConfigUnwatched(reason=reason, message=message):
-            return with_condition(status, TRACKED, "False", reason, message, context.now)
+            return release.with_condition(TRACKED, "False", reason, message)
         case None:
-            return status
+            return release
         case unknown:
             assert_never(unknown)
 
 
-def _recorded(context: ReleaseContext, status: RolloutStatus, seen: ConfigWatched) -> RolloutStatus:
-    record, template = record_of(status), context.template_hash
-    if status.phase == Phase.PROGRESSING:
-        now = in_release(record, template, moonshift_status(status).stable_template, seen)
-    elif marked_for(context.workload.object):
-        return status
-    elif context.replicas == 0:
+def _recorded(release: Release, seen: ConfigWatched) -> Release:
+    record, template = record_of(release.status), release.template_hash
+    if release.status.phase == Phase.PROGRESSING:
+        now = in_release(record, template, release.ours.stable_template, seen)
+    elif marked_for(release.workload.object):
+        return release
+    elif release.replicas == 0:
         # Without pods there is nothing to release.
         now = at_rest(TrackedConfig(), template, seen)
     else:
         now = at_rest(record, template, seen)
-    return with_moonshift_status(status, config=now)
+    return release.noting(config=now)
 
 
-def _with_tracking_condition(
-    context: ReleaseContext, status: RolloutStatus, seen: ConfigWatched
-) -> RolloutStatus:
+def _with_tracking_condition(release: Release, seen: ConfigWatched) -> Release:
     message = (_named(seen.objects) or "nothing") + _unasked(seen)
     value, reason = "True", reasons.CONFIG_TRACKED
-    record = record_of(status)
+    record = record_of(release.status)
     pair = record.update or record.stable
     missing = gone(pair, seen) if pair is not None else ()
     if missing:
@@ -114,13 +115,13 @@ def _with_tracking_condition(
         message = f"{_named(missing)}: does not exist any more; nothing is released before it is applied again"
     elif record.unrestored:
         value, reason, message = "False", reasons.CONFIG_NOT_RESTORED, record.unrestored
-    elif _would_not_be_frozen(context, status) and pair is not None and changes(pair, seen):
+    elif _would_not_be_frozen(release) and pair is not None and changes(pair, seen):
         value, reason = "False", reasons.CONFIG_NOT_HELD
         message = (
             f"{_named(changes(pair, seen))}: not released, because the annotation {ROLLOUT_ID} of "
-            f"{context.workload_name} alone starts a release: remove it to release changed content"
+            f"{release.workload_name} alone starts a release: remove it to release changed content"
         )
-    return with_condition(status, TRACKED, value, reason, message, context.now)
+    return release.with_condition(TRACKED, value, reason, message)
 
 
 def _unasked(seen: ConfigWatched) -> str:
@@ -137,11 +138,11 @@ def _named(objects: tuple[ConfigSeen, ...]) -> str:
     return ", ".join(found.name for found in objects)
 
 
-def _would_not_be_frozen(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _would_not_be_frozen(release: Release) -> bool:
     """The change would go to all pods at once: at rest, an annotation of the owner alone decides what begins a
     release.
     """
-    return status.phase != Phase.PROGRESSING and ROLLOUT_ID in context.meta.annotations
+    return release.status.phase != Phase.PROGRESSING and ROLLOUT_ID in release.meta.annotations
 
 
 def notes_of(
@@ -168,53 +169,53 @@ def _newly_wrong(before: RolloutStatus, after: RolloutStatus) -> tuple[Note, ...
     return (Note(present.reason, present.message, Severity.WARNING),)
 
 
-def stamped(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def stamped(release: Release) -> Stop | None:
     """Stamp changed content as another revision; None if none has changed, or a release cannot begin now."""
-    seen = context.seen.config
-    if not isinstance(seen, ConfigWatched) or not _may_be_released(context, status):
+    seen = release.seen.config
+    if not isinstance(seen, ConfigWatched) or not _may_be_released(release):
         return None
-    record = record_of(status)
-    stamp = stamp_for(record, context.template_hash, seen)
+    record = record_of(release.status)
+    stamp = stamp_for(record, release.template_hash, seen)
     pair = record.update or record.stable
     if stamp is None or pair is None:
         return None
     action = StampTemplate(
-        kind=context.kind_name,
-        workload=context.workload_key,
-        generation=context.meta.generation,
+        kind=release.kind_name,
+        workload=release.workload_key,
+        generation=release.meta.generation,
         stamp=stamp,
-        replica_sets=tuple(rs for rs, _ in context.workload.replica_sets),
+        replica_sets=tuple(rs for rs, _ in release.workload.replica_sets),
     )
     text = f"{_named(changes(pair, seen))}: the content changed, and is released with the pods"
-    return Stop(status, (action,), notes=(Note(reasons.CONFIG_CHANGED, text),))
+    return release.stop(action, notes=(Note(reasons.CONFIG_CHANGED, text),))
 
 
-def _may_be_released(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _may_be_released(release: Release) -> bool:
     """The change would be released in steps: by a release under way that is not going back, or by a new one."""
-    if not (asks_for_tracking(context.seen.rollout) and context.labelled):
+    if not (asks_for_tracking(release.seen.rollout) and release.labelled):
         return False
-    ours = moonshift_status(status)
-    if status.phase == Phase.PROGRESSING:
+    ours = release.ours
+    if release.status.phase == Phase.PROGRESSING:
         return (
-            context.template_hash != ours.stable_template and context.meta.uid == ours.workload_uid
+            release.template_hash != ours.stable_template and release.meta.uid == ours.workload_uid
         )
-    return not marked_for(context.workload.object) and not _would_not_be_frozen(context, status)
+    return not marked_for(release.workload.object) and not _would_not_be_frozen(release)
 
 
 # --- copies -------------------------------------------------------------------------------------
 
 
-def config_housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+def config_housekeeping(release: Release) -> tuple[Action, ...]:
     """Restore content before a rollback begins; at other times, keep copies for a rollback."""
-    seen = context.seen.config
-    if not isinstance(seen, ConfigWatched) or context.seen.workload is None:
+    seen = release.seen.config
+    if not isinstance(seen, ConfigWatched) or release.seen.workload is None:
         return ()
-    if not asks_for_tracking(context.seen.rollout):
-        return tuple(_drop(context, kept) for kept in seen.copies)
-    record = record_of(status)
+    if not asks_for_tracking(release.seen.rollout):
+        return tuple(_drop(release, kept) for kept in seen.copies)
+    record = record_of(release.status)
     put_back = tuple(
-        _restore(context, found, kept)
-        for found in to_restore(record, context.template_hash, seen)
+        _restore(release, found, kept)
+        for found in to_restore(record, release.template_hash, seen)
         if (kept := seen.copy_of(found.name)) is not None
     )
     if put_back:
@@ -222,15 +223,15 @@ def config_housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple
     stable = record.stable
     useless = (kept for kept in seen.copies if stable is None or kept.source not in stable.contents)
     return (
-        *(_keep(context, found) for found in to_keep(record, seen)),
-        *(_drop(context, kept) for kept in useless),
+        *(_keep(release, found) for found in to_keep(record, seen)),
+        *(_drop(release, kept) for kept in useless),
     )
 
 
-def _keep(context: ReleaseContext, found: ConfigSeen) -> KeepConfig:
-    meta = context.seen.rollout.metadata
+def _keep(release: Release, found: ConfigSeen) -> KeepConfig:
+    meta = release.seen.rollout.metadata
     owner = OwnerReference(V1BETA1, "Rollout", meta.name, meta.uid)
-    source = Key(context.namespace, found.reference.name)
+    source = Key(release.namespace, found.reference.name)
     copy = copy_name(meta.name, found.name)
     return KeepConfig(found.reference.kind, source, found.digest, copy, owner)
 
@@ -245,12 +246,12 @@ def copy_name(rollout: str, content: str) -> str:
     return rollout[: MAX_NAME - len(end)].rstrip(".-") + end
 
 
-def _restore(context: ReleaseContext, found: ConfigSeen, kept: KeptConfig) -> RestoreConfig:
-    target = Key(context.namespace, found.reference.name)
+def _restore(release: Release, found: ConfigSeen, kept: KeptConfig) -> RestoreConfig:
+    target = Key(release.namespace, found.reference.name)
     return RestoreConfig(
         found.reference.kind, target, found.resource_version, kept.digest, kept.name
     )
 
 
-def _drop(context: ReleaseContext, kept: KeptConfig) -> DropConfig:
-    return DropConfig(kept.kind, Key(context.namespace, kept.name), kept.uid)
+def _drop(release: Release, kept: KeptConfig) -> DropConfig:
+    return DropConfig(kept.kind, Key(release.namespace, kept.name), kept.uid)

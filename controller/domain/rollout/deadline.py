@@ -17,12 +17,11 @@ from controller.domain.decision import EnsureRoutes, Refusal
 from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     canary_status,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.reverting import given_up
-from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.stuck import pod_troubles, steady, trouble_of, with_trouble
 from controller.domain.rollout.transition import Stop
 from controller.domain.work_deadline import deadline_of
@@ -38,16 +37,16 @@ _WORKING = (
 )
 
 
-def with_deadline(context: ReleaseContext, stop: Stop) -> Stop:
+def with_deadline(release: Release, stop: Stop) -> Stop:
     """`stop`, stalled if its work has taken too long; time does not count while people have to help first, or the
     product waits by its own choice.
     """
     if stop.problem is not None:
-        return held_up(context, stop)
+        return held_up(release, stop)
     if stop.by_choice or _a_name_settles(stop):
-        waiting, began = held_up(context, stop), _began(stop.status)
-        return with_trouble(context, waiting, began) if began is not None else waiting
-    return _stalled_in_time(context, _resumed(context, stop))
+        waiting, began = held_up(release, stop), _began(stop.status)
+        return with_trouble(release, waiting, began) if began is not None else waiting
+    return _stalled_in_time(release, _resumed(release, stop))
 
 
 def _a_name_settles(stop: Stop) -> bool:
@@ -57,56 +56,54 @@ def _a_name_settles(stop: Stop) -> bool:
     )
 
 
-def held_up(context: ReleaseContext, stop: Stop) -> Stop:
+def held_up(release: Release, stop: Stop) -> Stop:
     """`stop`, with the clock of the work stopped."""
     ours = moonshift_status(stop.status)
-    unmeasured = context.strategy.progress_deadline_seconds is None or _began(stop.status) is None
+    unmeasured = release.strategy.progress_deadline_seconds is None or _began(stop.status) is None
     if unmeasured or ours.held_up_since is not None:
         return stop
     return structs.replace(
-        stop, status=with_moonshift_status(stop.status, held_up_since=context.now)
+        stop, status=release.at(stop.status).noting(held_up_since=release.now).status
     )
 
 
-def _resumed(context: ReleaseContext, stop: Stop) -> Stop:
+def _resumed(release: Release, stop: Stop) -> Stop:
     """`stop`, with the clock running again from the point where it stopped."""
     held, began = moonshift_status(stop.status).held_up_since, _began(stop.status)
     if held is None:
         return stop
-    status = with_moonshift_status(stop.status, held_up_since=None)
+    status = release.at(stop.status).noting(held_up_since=None)
     if began is not None:
-        status = with_moonshift_status(
-            status, worked_since=began + (context.now - max(held, began))
-        )
-    return structs.replace(stop, status=status)
+        status = status.noting(worked_since=began + (release.now - max(held, began)))
+    return structs.replace(stop, status=status.status)
 
 
-def _stalled_in_time(context: ReleaseContext, stop: Stop) -> Stop:
+def _stalled_in_time(release: Release, stop: Stop) -> Stop:
     began = _began(stop.status)
     if began is None:
-        return _reported_while_waiting(context, stop)
-    stop = with_trouble(context, stop, began)
-    deadline = deadline_of(began, context.strategy.progress_deadline_seconds, context.now)
+        return _reported_while_waiting(release, stop)
+    stop = with_trouble(release, stop, began)
+    deadline = deadline_of(began, release.strategy.progress_deadline_seconds, release.now)
     if deadline is None:
         return stop
     if not deadline.exceeded:
         return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
-    problem = _stuck(context, stop)
+    problem = _stuck(release, stop)
     ends = bool(moonshift_status(stop.status).goal)
-    if context.strategy.on_deadline_exceeded == ROLLBACK and not ends:
-        taken_back = given_up(context, stop.status, problem.message)
+    if release.strategy.on_deadline_exceeded == ROLLBACK and not ends:
+        taken_back = given_up(release.at(stop.status), problem.message)
         if taken_back is not None:
             return taken_back
     return structs.replace(stop, problem=problem)
 
 
-def _reported_while_waiting(context: ReleaseContext, stop: Stop) -> Stop:
+def _reported_while_waiting(release: Release, stop: Stop) -> Stop:
     """New pods may fail while the step waits for people or a timer: this is reported, and the pause continues."""
     ours = moonshift_status(stop.status)
     rests = ours.state in (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED)
-    if not rests or batch_is_ready(context, ours.step, context.ready(context.new_pods)):
+    if not rests or batch_is_ready(release, ours.step, release.ready(release.new_pods)):
         return stop
-    return with_trouble(context, stop, ours.state_since or context.now)
+    return with_trouble(release, stop, ours.state_since or release.now)
 
 
 def _began(status: RolloutStatus) -> datetime | None:
@@ -127,13 +124,13 @@ def _first_began(status: RolloutStatus) -> datetime | None:
     return present.started_at if present.ready_at is None else ours.state_since
 
 
-def _stuck(context: ReleaseContext, stop: Stop) -> Refusal:
-    ours, seconds = moonshift_status(stop.status), context.strategy.progress_deadline_seconds
-    trouble = trouble_of(context, stop.status)
+def _stuck(release: Release, stop: Stop) -> Refusal:
+    ours, seconds = moonshift_status(stop.status), release.strategy.progress_deadline_seconds
+    trouble = trouble_of(release.at(stop.status))
     if ours.goal == Goal.SCALED_AWAY:
-        counted = context.ready(context.pods_of(ours.stable_revision))
+        counted = release.ready(release.pods_of(ours.stable_revision))
         text = (
-            f"the way back from zero replicas has taken more than {seconds} s: {counted.ready} of {context.replicas} "
+            f"the way back from zero replicas has taken more than {seconds} s: {counted.ready} of {release.replicas} "
             "stable pods are ready"
         )
     elif ours.goal:
@@ -143,23 +140,23 @@ def _stuck(context: ReleaseContext, stop: Stop) -> Refusal:
         )
     else:
         named_elsewhere = trouble.pod if trouble is not None else ""
-        missing = _missing(context, stop.status, named_elsewhere)
+        missing = _missing(release.at(stop.status), named_elsewhere)
         text = f"step({ours.step}) has taken more than {seconds} s: {missing}"
     if trouble is not None:
         head = f"{text}; "
-        text = steady(context, reasons.DEADLINE_EXCEEDED, head, f"{head}{pod_troubles(trouble)}")
-    return Refusal(reasons.DEADLINE_EXCEEDED, text, object=context.workload_name)
+        text = steady(release, reasons.DEADLINE_EXCEEDED, head, f"{head}{pod_troubles(trouble)}")
+    return Refusal(reasons.DEADLINE_EXCEEDED, text, object=release.workload_name)
 
 
-def _missing(context: ReleaseContext, status: RolloutStatus, named_elsewhere: str) -> str:
+def _missing(release: Release, named_elsewhere: str) -> str:
     """The pods that the step waits for, without the pod that the rest of the message names."""
-    ours = moonshift_status(status)
+    ours = release.ours
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
         return "its routes are not in place yet, or the old share of the pods is not removed"
-    counted, wanted = context.ready(context.new_pods), context.wanted(ours.step)
+    counted, wanted = release.ready(release.new_pods), release.wanted(ours.step)
     unready = [
         pod.metadata.name
-        for pod in context.new_pods
+        for pod in release.new_pods
         if pod.ready_since is None
         and not pod.metadata.deleting
         and pod.metadata.name != named_elsewhere

@@ -4,16 +4,15 @@ Invariant: no action writes an object whose change is left in place. A put-back 
 three of them, it would be a fight of two writers, although nothing was written.
 """
 
-from datetime import datetime
-
 from msgspec import structs
 
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import Decision, Note, Severity
 from controller.domain.rollout import routing
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.status import condition, with_condition
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.status import condition
 from controller.domain.traffic.drift.policy import (
     DRIFTED,
     Drift,
@@ -24,31 +23,29 @@ from controller.domain.traffic.drift.policy import (
 )
 
 
-def drift_of(context: ReleaseContext, status: RolloutStatus, index: int) -> Drift:
+def drift_of(release: Release, index: int) -> Drift:
     """The drift of the objects that the release uses in this step."""
-    found = drift_among(context.seen.routes, context.namespace, context.now)
+    found = drift_among(release.seen.routes, release.namespace, release.now)
     if found.held is not None or found.put_back:
         return found
-    before = context.seen.rollout.status
+    before = release.stored
     last, routed = condition(before, DRIFTED), moonshift_status(before).route_plan
     was_held = last is not None and last.status == "True"
-    if not was_held and routed != routing.wanted_plan(context, status, index).identity:
+    if not was_held and routed != routing.wanted_plan(release, index).identity:
         return found  # the step's routes were not written yet
-    return replaced_among(context.seen.routes, context.namespace, last, context.now)
+    return replaced_among(release.seen.routes, release.namespace, last, release.now)
 
 
-def noted(
-    status: RolloutStatus, drift: Drift, now: datetime
-) -> tuple[RolloutStatus, tuple[Note, ...]]:
+def noted(release: Release, drift: Drift) -> tuple[Release, tuple[Note, ...]]:
     """The status with the reaction to the drift, and the notes about it."""
     notes: tuple[Note, ...] = ()
     if drift.put_back:
         text = f"{drift.put_back}; it is put back"
         notes = (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
-    found = shown(drift, condition(status, DRIFTED), now)
+    found = shown(drift, condition(release.status, DRIFTED), release.now)
     if found is None:
-        return status, notes
-    return with_condition(status, DRIFTED, found.value, found.reason, found.text, now), notes
+        return release, notes
+    return release.with_condition(DRIFTED, found.value, found.reason, found.text), notes
 
 
 def without_put_back(decision: Decision, before: RolloutStatus) -> Decision:

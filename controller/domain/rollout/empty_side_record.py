@@ -11,7 +11,7 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.duration import later
-from controller.api.rollout import EmptySide, RolloutStatus
+from controller.api.rollout import EmptySide
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.rollout import routing, services
 from controller.domain.rollout.empty_sides import (
@@ -25,160 +25,170 @@ from controller.domain.rollout.empty_sides import (
     sides,
 )
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
-from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
 
 PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
 """Ends of a release during which the stable Service stays pinned until the workload is released."""
 
 
-def noted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def noted(release: Release) -> Release:
     """Record since when each side is empty while the other is not, and since when it is ready again.
 
     While a workload has no replicas, every side becomes empty: the record does not change.
     """
-    if context.seen.workload is not None and not context.replicas:
-        return status
-    ours = moonshift_status(status)
+    if release.seen.workload is not None and not release.replicas:
+        return release
+    ours = release.ours
     known = ours.empty_sides
     found: dict[str, EmptySide] = {}
-    if ours.release and context.seen.workload is not None:
-        for side in sides(context):
-            entry = _entry_after_this_pass(context, status, side, known.get(side.key))
+    if ours.release and release.seen.workload is not None:
+        for side in sides(release):
+            entry = _entry_after_this_pass(release, side, known.get(side.key))
             if entry is not None:
                 found[side.key] = entry
-    return status if found == known else with_moonshift_status(status, empty_sides=found)
+    return release if found == known else release.noting(empty_sides=found)
 
 
 def _entry_after_this_pass(
-    context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide | None
+    release: Release, side: Side, known: EmptySide | None
 ) -> EmptySide | None:
     """The record of a side; None if the side has no problem.
 
     A record begins only for a side that has a share, while the other side has ready pods. It then stays until the side
     is ready again, or until its share does not return.
     """
-    alive = has_ready_pods(context, status, side)
+    alive = has_ready_pods(release, side)
     if known is None:
         wrong = (
-            not alive
-            and _has_share(context, status, side)
-            and _other_side_has_ready_pods(context, side)
+            not alive and _has_share(release, side) and _other_side_has_ready_pods(release, side)
         )
-        return _due(context, status, side, EmptySide()) if wrong else None
+        return _due(release, side, EmptySide()) if wrong else None
     if alive:
-        return _returning(context, known)
-    if _is_over(context, status, side, known):
+        return _returning(release, known)
+    if _is_over(release, side, known):
         return None
-    return _due(context, status, side, structs.replace(known, ready_again=None))
+    return _due(release, side, structs.replace(known, ready_again=None))
 
 
-def _returning(context: ReleaseContext, known: EmptySide) -> EmptySide | None:
+def _returning(release: Release, known: EmptySide) -> EmptySide | None:
     """The record ends when the side has been ready for the grace period; at once where no share was moved."""
-    since = known.ready_again or context.now
-    if not known.led_away or later(since, context.grace) <= context.now:
+    since = known.ready_again or release.now
+    if not known.led_away or later(since, release.grace) <= release.now:
         return None
     return structs.replace(known, ready_again=since)
 
 
-def _due(context: ReleaseContext, status: RolloutStatus, side: Side, entry: EmptySide) -> EmptySide:
+def _due(release: Release, side: Side, entry: EmptySide) -> EmptySide:
     """The share moves as soon as the grace period is over, if the other side has ready pods."""
-    since = entry.since or context.now
+    since = entry.since or release.now
     entry = structs.replace(entry, since=since)
-    patience = timedelta() if _no_pod_is_wanted(context, status, side) else context.grace
-    if entry.led_away or later(since, patience) > context.now:
+    patience = timedelta() if _no_pod_is_wanted(release, side) else release.grace
+    if entry.led_away or later(since, patience) > release.now:
         return entry
-    return structs.replace(entry, led_away=_way_to_move_share(context, side))
+    return structs.replace(entry, led_away=_way_to_move_share(release, side))
 
 
-def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+def _no_pod_is_wanted(release: Release, side: Side) -> bool:
     """The side has no ready pod because no pod of it is wanted."""
-    if is_removed_by_the_release(context, status, side):
+    if is_removed_by_the_release(release, side):
         return True
-    is_deployment = context.workload.kind is WorkloadKind.DEPLOYMENT
-    return side.revision is SideRevision.STABLE and is_deployment and not context.old_revision_runs
+    is_deployment = release.workload.kind is WorkloadKind.DEPLOYMENT
+    return side.revision is SideRevision.STABLE and is_deployment and not _is_wanted(release)
 
 
-def is_removed_by_the_release(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+def _is_wanted(release: Release) -> bool:
+    """Pods of the stable revision are wanted; where that revision is not known, pods of any but the new one.
+
+    A paused Deployment whose stable ReplicaSet was deleted may have pods of an older revision, which the pinned Service
+    does not select.
+    """
+    stable = release.ours.stable_revision
+    if not stable:
+        return release.old_revision_runs
+    return any(run.name == stable for run in release.running)
+
+
+def is_removed_by_the_release(release: Release, side: Side) -> bool:
     """The release itself removes the last pod of this side."""
-    return side.revision is SideRevision.STABLE and removes_the_stable_side(context, status)
+    return side.revision is SideRevision.STABLE and removes_the_stable_side(release)
 
 
-def removes_the_stable_side(context: ReleaseContext, status: RolloutStatus) -> bool:
+def removes_the_stable_side(release: Release) -> bool:
     """The release, or its step, replaces the last stable pod."""
-    ours = moonshift_status(status)
-    if context.style is not Style.PARTITION or not context.steps:
+    ours = release.ours
+    if release.style is not Style.PARTITION or not release.steps:
         return False
-    return ours.goal == Goal.SUCCESS or context.leaves_none(max(1, ours.step))
+    return ours.goal == Goal.SUCCESS or release.leaves_none(max(1, ours.step))
 
 
-def _is_over(context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide) -> bool:
+def _is_over(release: Release, side: Side, known: EmptySide) -> bool:
     """The share that was moved does not return: nothing is pinned, or routed, any more."""
-    ours = moonshift_status(status)
+    ours = release.ours
     # The new side: the release ends, or its step leaves the new side without a route of its own.
     if side.revision is SideRevision.NEW:
-        step = context.step(ours.step)
-        ends = bool(ours.goal) or not step.routes_traffic or context.takes_all(ours.step)
-        return ends and not context.routes_lead
+        step = release.step(ours.step)
+        ends = bool(ours.goal) or not step.routes_traffic or release.takes_all(ours.step)
+        return ends and not release.routes_lead
     if known.led_away == ROUTES:
-        return not context.routes_lead
+        return not release.routes_lead
     # The share moved by un-pinning. While routes still lead to a Service without any ready pod, the record is needed.
-    stranded = context.routes_lead and not reaches_a_ready_pod(context, side.service)
-    if stranded or _is_pinned(context, side.service):
+    stranded = release.routes_lead and not reaches_a_ready_pod(release, side.service)
+    if stranded or _is_pinned(release, side.service):
         return False
     return (
-        is_removed_by_the_release(context, status, side)
-        or services.pin_is_over(context, max(1, ours.step))
+        is_removed_by_the_release(release, side)
+        or services.pin_is_over(release, max(1, ours.step))
         or (bool(ours.goal) and ours.goal not in PINNED_ON)
     )
 
 
-def _has_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+def _has_share(release: Release, side: Side) -> bool:
     """This side receives requests: from the routes, or because its Service is pinned."""
-    if side.revision is SideRevision.STABLE and not context.shared:
-        if _is_pinned(context, side.service):
+    if side.revision is SideRevision.STABLE and not release.shared:
+        if _is_pinned(release, side.service):
             return True
-        if reaches_a_ready_pod(context, side.service):
+        if reaches_a_ready_pod(release, side.service):
             return False
-    if not context.routes_lead:
+    if not release.routes_lead:
         return False
-    share = routing.present_share(context, status)
+    share = routing.present_share(release)
     if share is None:
         # A step with matches, or a plan that is not known: some requests may go to either side.
         return True
     return share > 0 if side.revision is SideRevision.NEW else share < 100
 
 
-def _other_side_has_ready_pods(context: ReleaseContext, side: Side) -> bool:
+def _other_side_has_ready_pods(release: Release, side: Side) -> bool:
     """The other side has ready pods."""
-    canary = context.canary_service_of(side.service)
+    canary = release.canary_service_of(side.service)
     if side.revision is SideRevision.NEW:
-        return reaches_a_ready_pod(context, side.service)
-    if not context.shared and ready_pods_if_unpinned(context, side.service):
+        return reaches_a_ready_pod(release, side.service)
+    if not release.shared and ready_pods_if_unpinned(release, side.service):
         # The Service is un-pinned already; its slices will soon show it.
-        return _is_pinned(context, side.service)
-    return context.routes_lead and reaches_a_ready_pod(context, canary)
+        return _is_pinned(release, side.service)
+    return release.routes_lead and reaches_a_ready_pod(release, canary)
 
 
-def _is_pinned(context: ReleaseContext, service: str) -> bool:
-    found = context.service(service)
+def _is_pinned(release: Release, service: str) -> bool:
+    found = release.service(service)
     return found is not None and names.PINNED in found.metadata.labels
 
 
-def _way_to_move_share(context: ReleaseContext, side: Side) -> str:
+def _way_to_move_share(release: Release, side: Side) -> str:
     """The way in which the side's share can be moved now; empty if no pod would receive the share."""
     un_pinned = (
         side.revision is SideRevision.STABLE
-        and not context.shared
-        and reaches_a_ready_pod(context, side.service)
+        and not release.shared
+        and reaches_a_ready_pod(release, side.service)
     )
     if un_pinned:
         return SERVICE
-    if not _other_side_has_ready_pods(context, side):
+    if not _other_side_has_ready_pods(release, side):
         return ""
     by_service = (
         side.revision is SideRevision.STABLE
-        and not context.shared
-        and ready_pods_if_unpinned(context, side.service)
+        and not release.shared
+        and ready_pods_if_unpinned(release, side.service)
     )
     return SERVICE if by_service else ROUTES

@@ -13,7 +13,7 @@ from datetime import datetime
 from msgspec import structs
 
 from controller.api.duration import later
-from controller.api.rollout import EmptySide, RolloutStatus
+from controller.api.rollout import EmptySide
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -36,32 +36,33 @@ from controller.domain.rollout.empty_sides import (
     selects_any,
     sides,
 )
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.shared_routing import shared_side_is_empty
 from controller.domain.rollout.transition import Stop
 
 
-def with_shares_led_away(context: ReleaseContext, stop: Stop) -> Stop:
+def with_shares_led_away(release: Release, stop: Stop) -> Stop:
     """The outcome of a pass, with the actions that send every share to a side with ready pods."""
     status = stop.status
     entries = moonshift_status(status).empty_sides
-    before = moonshift_status(context.seen.rollout.status).empty_sides
-    stop = structs.replace(stop, problem=_joined(shared_side_is_empty(context), stop.problem))
+    before = moonshift_status(release.stored).empty_sides
+    stop = structs.replace(stop, problem=_joined(shared_side_is_empty(release), stop.problem))
     if not entries and not before:
         return stop
-    away = tuple(side for side in sides(context) if _is_led_away(entries, side))
+    away = tuple(side for side in sides(release) if _is_led_away(entries, side))
     back = tuple(
         side
-        for side in sides(context)
+        for side in sides(release)
         if _is_led_away(before, side) and not _is_led_away(entries, side)
     )
-    first = (*_lead_away(context, status, away), *_lead_back(context, status, back))
-    problem = _problem(context, status, away)
+    first = (*_lead_away(release.at(status), away), *_lead_back(release.at(status), back))
+    problem = _problem(release.at(status), away)
     return structs.replace(
         stop,
         urgent=first,
         actions=_without_contradictions(stop.actions, first),
-        wake_at=_earliest(context, entries, stop.wake_at),
+        wake_at=_earliest(release, entries, stop.wake_at),
         problem=_joined(problem, stop.problem),
     )
 
@@ -70,53 +71,47 @@ def _is_led_away(entries: dict[str, EmptySide], side: Side) -> bool:
     return side.key in entries and bool(entries[side.key].led_away)
 
 
-def _lead_away(
-    context: ReleaseContext, status: RolloutStatus, away: tuple[Side, ...]
-) -> tuple[Action, ...]:
+def _lead_away(release: Release, away: tuple[Side, ...]) -> tuple[Action, ...]:
     """The actions for every side whose share has to move."""
-    entries = moonshift_status(status).empty_sides
+    entries = release.ours.empty_sides
     actions: tuple[Action, ...] = ()
     for side in away:
         if entries[side.key].led_away == SERVICE:
-            actions += _un_pinned(context, side.service)
+            actions += _un_pinned(release, side.service)
     by_routes = [side for side in away if entries[side.key].led_away == ROUTES]
-    if not by_routes or not context.routes_lead:
+    if not by_routes or not release.routes_lead:
         return actions
     if any(side.revision is SideRevision.NEW for side in by_routes):
-        if routing.present_share(context, status) == 0:
+        if routing.present_share(release) == 0:
             return actions
-        return (*actions, *restoring.restore_depth_zero(context, status))
-    return (*actions, *routing.everything_to_new(context, status))
+        return (*actions, *restoring.restore_depth_zero(release))
+    return (*actions, *routing.everything_to_new(release))
 
 
-def _un_pinned(context: ReleaseContext, service: str) -> tuple[Action, ...]:
-    return tuple(action for action in services.unpin(context) if action.service.name == service)
+def _un_pinned(release: Release, service: str) -> tuple[Action, ...]:
+    return tuple(action for action in services.unpin(release) if action.service.name == service)
 
 
-def _lead_back(
-    context: ReleaseContext, status: RolloutStatus, back: tuple[Side, ...]
-) -> tuple[Action, ...]:
+def _lead_back(release: Release, back: tuple[Side, ...]) -> tuple[Action, ...]:
     """Pins that were removed are restored while the release wants them; routes follow their step again."""
-    ours = moonshift_status(status)
+    ours = release.ours
     # A release ends with its workload: routes and Services are restored, and no share is moved.
-    if context.seen.workload is None or not any(
+    if release.seen.workload is None or not any(
         side.revision is SideRevision.STABLE for side in back
     ):
         return ()
-    if ours.goal in PINNED_ON and context.owners is not None:
+    if ours.goal in PINNED_ON and release.owners is not None:
         # Only if stable pods are ready again: a record that ended for another reason leaves the Service un-pinned,
         # or every second pass would pin it to a revision without pods.
         answer = any(
-            has_ready_pods(context, status, side)
-            for side in back
-            if side.revision is SideRevision.STABLE
+            has_ready_pods(release, side) for side in back if side.revision is SideRevision.STABLE
         )
-        return services.pinned(context, status) if answer else ()
+        return services.pinned(release) if answer else ()
     if ours.goal or not ours.release:
         return ()
     return (
-        *services.pin(context, status, ours.step),
-        *routing.route_step_again(context, status, ours.step),
+        *services.pin(release, ours.step),
+        *routing.route_step_again(release, ours.step),
     )
 
 
@@ -136,59 +131,57 @@ def _without_contradictions(
 
 
 def _earliest(
-    context: ReleaseContext, entries: dict[str, EmptySide], other: datetime | None
+    release: Release, entries: dict[str, EmptySide], other: datetime | None
 ) -> datetime | None:
     times = [other] if other is not None else []
     for entry in entries.values():
         since = entry.ready_again if entry.led_away else entry.since
-        if since is not None and later(since, context.grace) > context.now:
-            times.append(later(since, context.grace))
+        if since is not None and later(since, release.grace) > release.now:
+            times.append(later(since, release.grace))
     return min(times, default=None)
 
 
-def new_side_is_led_away(context: ReleaseContext, status: RolloutStatus) -> bool:
+def new_side_is_led_away(release: Release) -> bool:
     """Routes give the new revision a share, and its pods have not been ready for the grace period."""
-    entries = moonshift_status(status).empty_sides
+    entries = release.ours.empty_sides
     led = any(
-        _is_led_away(entries, side) for side in sides(context) if side.revision is SideRevision.NEW
+        _is_led_away(entries, side) for side in sides(release) if side.revision is SideRevision.NEW
     )
-    return led and context.routes_lead and routing.present_share(context, status) != 0
+    return led and release.routes_lead and routing.present_share(release) != 0
 
 
 # --- the message --------------------------------------------------------------------------------
 
 
-def _problem(
-    context: ReleaseContext, status: RolloutStatus, away: tuple[Side, ...]
-) -> Refusal | None:
-    entries = moonshift_status(status).empty_sides
+def _problem(release: Release, away: tuple[Side, ...]) -> Refusal | None:
+    entries = release.ours.empty_sides
     for side in away:
-        if is_removed_by_the_release(context, status, side):
+        if is_removed_by_the_release(release, side):
             continue
         since = entries[side.key].since
         at = f" since {since:%H:%M:%S} UTC" if since is not None else ""
         who, other = (
             ("stable", "new") if side.revision is SideRevision.STABLE else ("new", "stable")
         )
-        empty = f"no pod of the {who} revision is ready behind Service {context.namespace}/{side.service}{at}"
+        empty = f"no pod of the {who} revision is ready behind Service {release.namespace}/{side.service}{at}"
         text = (
-            f"{_selecting_no_ready_pod(context, status, side) or empty}: all requests go to the {other} revision until "
-            f"one has been ready for {context.grace.total_seconds():g} s"
+            f"{_selecting_no_ready_pod(release, side) or empty}: all requests go to the {other} revision until "
+            f"one has been ready for {release.grace.total_seconds():g} s"
         )
         return Refusal(reasons.SIDE_WITHOUT_ENDPOINTS, text, object=f"Service {side.service}")
     return None
 
 
-def _selecting_no_ready_pod(context: ReleaseContext, status: RolloutStatus, side: Side) -> str:
+def _selecting_no_ready_pod(release: Release, side: Side) -> str:
     """Pods of this side are ready, and its Service does not select them; empty if that is not so."""
-    pods = ready_pods_of(context, status, side)
+    pods = ready_pods_of(release, side)
     behind = side.service
     if side.revision is SideRevision.NEW:
-        behind = context.canary_service_of(side.service)
-    selector = own_selector(context, behind)
+        behind = release.canary_service_of(side.service)
+    selector = own_selector(release, behind)
     if not pods or not selector or selects_any(selector, pods):
         return ""
-    named = f"Service {context.namespace}/{behind}"
+    named = f"Service {release.namespace}/{behind}"
     return (
         f"{named}: its selector {selector_in_words(selector)} matches none of the {len(pods)} ready pods of the "
         f"{side.revision} revision, correct it"

@@ -11,7 +11,8 @@ from enum import StrEnum
 from controller.api.rollout import EmptySide, RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain.decision import Value
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.traffic.validation.selecting import selects_pods
 
 
@@ -40,9 +41,9 @@ class Side(Value, frozen=True):
         return f"{self.revision}/{self.service}"
 
 
-def sides(context: ReleaseContext) -> tuple[Side, ...]:
+def sides(release: Release) -> tuple[Side, ...]:
     """All sides of a Rollout, without those of Services that the release of another Rollout pins."""
-    ours = (name for name in context.stable_services if not context.is_pinned_by_another(name))
+    ours = (name for name in release.stable_services if not release.is_pinned_by_another(name))
     return tuple(Side(revision, service) for service in ours for revision in SideRevision)
 
 
@@ -68,65 +69,65 @@ def all_goes_to_new(status: RolloutStatus) -> bool:
 # --- ready pods ---------------------------------------------------------------------------------
 
 
-def has_ready_pods(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+def has_ready_pods(release: Release, side: Side) -> bool:
     """Requests for this side reach a ready pod.
 
     A canary Service of its own counts with every ready pod behind it, because a rollback widens it to stable pods.
     Other Services count only with ready pods of the side's revision.
     """
-    if side.revision is SideRevision.NEW and not context.shared:
+    if side.revision is SideRevision.NEW and not release.shared:
         return bool(
-            context.ready_endpoints(context.canary_service_of(side.service)) & _ready(_all(context))
+            release.ready_endpoints(release.canary_service_of(side.service)) & _ready(_all(release))
         )
-    here = context.ready_endpoints(side.service)
-    new = _ready(context.new_pods)
+    here = release.ready_endpoints(side.service)
+    new = _ready(release.new_pods)
     if side.revision is SideRevision.NEW:
         return bool(here & new)
-    if context.shared:
-        return bool(here & _ready(_all(context)) - new)
-    return bool(here & stable_uids(context, status))
+    if release.shared:
+        return bool(here & _ready(_all(release)) - new)
+    return bool(here & stable_uids(release))
 
 
-def reaches_a_ready_pod(context: ReleaseContext, service: str) -> bool:
+def reaches_a_ready_pod(release: Release, service: str) -> bool:
     """A ready pod of any revision is behind the stable Service."""
-    return bool(context.ready_endpoints(service) & _ready(_all(context)))
+    return bool(release.ready_endpoints(service) & _ready(_all(release)))
 
 
-def stable_uids(context: ReleaseContext, status: RolloutStatus) -> frozenset[str]:
+def stable_uids(release: Release) -> frozenset[str]:
     """Ready pods of the stable revision; where that revision is not known, of all but the new one."""
-    revision = moonshift_status(status).stable_revision
+    revision = release.ours.stable_revision
     if revision:
-        return _ready(context.pods_of(revision))
-    return _ready(_all(context)) - _ready(context.new_pods)
+        return _ready(release.pods_of(revision))
+    return _ready(_all(release)) - _ready(release.new_pods)
 
 
-def ready_pods_of(context: ReleaseContext, status: RolloutStatus, side: Side) -> list[Pod]:
+def ready_pods_of(release: Release, side: Side) -> list[Pod]:
     """The ready pods of this side's revision, whether its Service selects them or not."""
-    new = _ready(context.new_pods)
-    uids = new if side.revision is SideRevision.NEW else stable_uids(context, status)
-    return [pod for pod in _all(context) if pod.metadata.uid in uids]
+    new = _ready(release.new_pods)
+    uids = new if side.revision is SideRevision.NEW else stable_uids(release)
+    return [pod for pod in _all(release) if pod.metadata.uid in uids]
 
 
-def new_side_has_ready_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
+def new_side_has_ready_pods(release: Release) -> bool:
     """Every Service that a route uses for the new revision has a ready pod of that revision."""
-    new = (Side(SideRevision.NEW, service) for service in context.stable_services)
-    return all(has_ready_pods(context, status, side) for side in new)
+    new = (Side(SideRevision.NEW, service) for service in release.stable_services)
+    return all(has_ready_pods(release, side) for side in new)
 
 
-def ready_pods_if_unpinned(context: ReleaseContext, service: str) -> frozenset[str]:
+def ready_pods_if_unpinned(release: Release, service: str) -> frozenset[str]:
     """Ready pods of any revision that the owner's selector of the stable Service matches."""
-    found = context.service(service)
-    if found is None or not selects_pods(found, (context.revision_label,)):
+    found = release.service(service)
+    if found is None or not selects_pods(found, (release.revision_label,)):
         return frozenset()
-    selector = own_selector(context, service)
-    return _ready(pod for pod in _all(context) if selector.items() <= pod.metadata.labels.items())
+    selector = own_selector(release, service)
+    return _ready(pod for pod in _all(release) if selector.items() <= pod.metadata.labels.items())
 
 
-def own_selector(context: ReleaseContext, service: str) -> dict[str, str]:
+def own_selector(release: Release, service: str) -> dict[str, str]:
     """The selector of a Service without our pin; empty if the Service is gone."""
-    found = context.service(service)
+    found = release.service(service)
     selector = found.spec.selector if found is not None else {}
-    return {key: value for key, value in selector.items() if key != context.revision_label}
+    return {key: value for key, value in selector.items() if key != release.revision_label}
 
 
 def selects_any(selector: Mapping[str, str], pods: Iterable[Pod]) -> bool:
@@ -139,8 +140,8 @@ def selector_in_words(selector: Mapping[str, str]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 
-def _all(context: ReleaseContext) -> tuple[Pod, ...]:
-    return (*context.workload.pods, *(pod for extra in context.seen.canaries for pod in extra.pods))
+def _all(release: Release) -> tuple[Pod, ...]:
+    return (*release.workload.pods, *(pod for extra in release.seen.canaries for pod in extra.pods))
 
 
 def _ready(pods: Iterable[Pod]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from msgspec import structs
 
 from controller.api import names
-from controller.api.rollout import FinalisingStep, RolloutStatus
+from controller.api.rollout import FinalisingStep
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import (
     Action,
@@ -33,11 +33,11 @@ from controller.domain.rollout import (
 from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.deployments import kept_paused
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import Style, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
-from controller.domain.rollout.status import with_canary, with_moonshift_status
-from controller.domain.rollout.transition import Stop, wait_by_choice
+from controller.domain.rollout.transition import Stop
 
 
 class Goal(StrEnum):
@@ -54,14 +54,14 @@ class Goal(StrEnum):
     """The workload has, or had, no replicas: only the stable revision returns, and the release begins again."""
 
 
-Part = Callable[[ReleaseContext, RolloutStatus], Stop | None]
+Part = Callable[[Release], Stop | None]
 
 
-def finalise(context: ReleaseContext, status: RolloutStatus, goal: Goal) -> Stop | None:
+def finalise(release: Release, goal: Goal) -> Stop | None:
     """The actions for the first fact of the goal's sequence that is not yet true; None when all are true."""
     for step, part in _SEQUENCES[goal]:
-        named = with_canary(status, finalising_step=step)
-        stop = part(context, named)
+        named = release.showing(finalising_step=step)
+        stop = part(named)
         if stop is not None:
             return stop
     return None
@@ -70,16 +70,16 @@ def finalise(context: ReleaseContext, status: RolloutStatus, goal: Goal) -> Stop
 # --- traffic ------------------------------------------------------------------------------------
 
 
-def _restore_routes(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _restore_routes(release: Release) -> Stop | None:
     """All gateway objects are restored."""
-    stop = restoring.restore(context, status)
+    stop = restoring.restore(release)
     if stop is not None:
         return stop
-    problem = restoring.unrestorable(context, status)
-    return Stop(status=status, problem=problem) if problem is not None else None
+    problem = restoring.unrestorable(release)
+    return release.stop(problem=problem) if problem is not None else None
 
 
-def _route_to_new(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _route_to_new(release: Release) -> Stop | None:
     """Blue-green: all traffic goes to the new pods, and the grace period is over, before the old pods are removed
     together.
 
@@ -87,57 +87,55 @@ def _route_to_new(context: ReleaseContext, status: RolloutStatus) -> Stop | None
     Otherwise the share was written again, and then removed together with the Services' names, which lost requests;
     and a gateway object whose restore had stopped halfway got the share again.
     """
-    past = moonshift_status(status).withdrawn_at is not None or _is_promoted(context, status)
-    if context.style is not Style.BLUE_GREEN or not context.routes_lead or past:
+    past = release.ours.withdrawn_at is not None or _is_promoted(release)
+    if release.style is not Style.BLUE_GREEN or not release.routes_lead or past:
         return None
-    actions = routing.everything_to_new(context, status)
-    return Stop(status=status, actions=actions) if actions else _grace_period(context, status)
+    actions = routing.everything_to_new(release)
+    return release.stop(*actions) if actions else _grace_period(release)
 
 
-def _grace_period(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    due = routing.grace_period_end(context, status)
-    return wait_by_choice(status, due) if due is not None else None
+def _grace_period(release: Release) -> Stop | None:
+    due = routing.grace_period_end(release)
+    return release.wait(due) if due is not None else None
 
 
-def _unpin(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _unpin(release: Release) -> Stop | None:
     # A Rollout that never began a release has pinned nothing: another Rollout with the same Service set the pin.
-    actions = services.unpin(context) if moonshift_status(status).workload_uid else ()
-    return Stop(status=status, actions=actions) if actions else None
+    actions = services.unpin(release) if release.ours.workload_uid else ()
+    return release.stop(*actions) if actions else None
 
 
-def _unpin_first(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _unpin_first(release: Release) -> Stop | None:
     """A Rollout is deleted or disabled, and too few stable pods are ready to take all traffic: the stable Service leads
     to the new pods as well before the routes return to it.
 
     Partition style only: there the new pods stay, because the workload's own controller continues with their template.
     """
-    if context.style is not Style.PARTITION or not stable_capacity.stable_pods_are_needed(
-        context, status
-    ):
+    if release.style is not Style.PARTITION or not stable_capacity.stable_pods_are_needed(release):
         return None
-    return _unpin_and_wait_for_endpoints(context, status)
+    return _unpin_and_wait_for_endpoints(release)
 
 
-def _unpin_and_wait_for_endpoints(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _unpin_and_wait_for_endpoints(release: Release) -> Stop | None:
     """Un-pin, then wait until the stable Services lead to the new pods as well."""
-    stop = _unpin(context, status)
+    stop = _unpin(release)
     if stop is not None:
         return stop
-    return Stop(status=status) if services.stable_services_miss_new_pods(context) else None
+    return release.stop() if services.stable_services_miss_new_pods(release) else None
 
 
-def _remove_canary(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _remove_canary(release: Release) -> Stop | None:
     """Canary Services and extra Deployments are deleted a grace period after the last route to them."""
-    actions = (*services.canary_service_deletions(context), *_canary_deletions(context))
+    actions = (*services.canary_service_deletions(release), *_canary_deletions(release))
     if not actions:
-        return None if not context.seen.canaries else Stop(status=status)
-    return _grace_period(context, status) or Stop(status=status, actions=actions)
+        return None if not release.seen.canaries else release.stop()
+    return _grace_period(release) or release.stop(*actions)
 
 
-def _canary_deletions(context: ReleaseContext) -> tuple[Action, ...]:
+def _canary_deletions(release: Release) -> tuple[Action, ...]:
     return tuple(
         DeleteCanaryDeployment(extra.deployment.metadata.key, extra.deployment.metadata.uid)
-        for extra in context.seen.canaries
+        for extra in release.seen.canaries
         if not extra.deployment.metadata.deleting
     )
 
@@ -145,151 +143,147 @@ def _canary_deletions(context: ReleaseContext) -> tuple[Action, ...]:
 # --- the workload -------------------------------------------------------------------------------
 
 
-def _still_frozen(context: ReleaseContext) -> bool:
+def _still_frozen(release: Release) -> bool:
     """We hold the workload; a workload that another Rollout holds is not ours to release."""
-    name = context.seen.rollout.metadata.name
-    ours = marked_for(context.workload.object) in (name, "")
-    return ours and (context.values_to_restore is not None or context.admission_paused)
+    name = release.seen.rollout.metadata.name
+    ours = marked_for(release.workload.object) in (name, "")
+    return ours and (release.values_to_restore is not None or release.admission_paused)
 
 
-def _is_promoted(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _is_promoted(release: Release) -> bool:
     """The workload has its owner's own values, and no old pod that requests could need."""
-    return not _still_frozen(context) and mechanism_of(context).promoted(context, status) is None
+    return not _still_frozen(release) and mechanism_of(release).promoted(release) is None
 
 
-def _old_pods_have_left(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _old_pods_have_left(release: Release) -> Stop | None:
     """The routes return to the stable Services only when no old pod is among their endpoints: until then the routes
     lead to new pods alone.
     """
-    leaving = services.stable_services_lead_to_leaving_pods(context)
-    return Stop(status=status) if leaving else None
+    leaving = services.stable_services_lead_to_leaving_pods(release)
+    return release.stop() if leaving else None
 
 
-def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _resume_workload(release: Release) -> Stop | None:
     """Write the owner's own values in one patch; then wait until all pods are of the workload's template."""
-    if _still_frozen(context):
-        left = mechanism_of(context).given_up_pods_leave(context, status)
-        return left or Stop(
-            status=status, actions=(mechanism_of(context).release(context, keep_mark=True),)
-        )
-    return mechanism_of(context).promoted(context, status)
+    if _still_frozen(release):
+        left = mechanism_of(release).given_up_pods_leave(release)
+        return left or release.stop(mechanism_of(release).release(release, keep_mark=True))
+    return mechanism_of(release).promoted(release)
 
 
-def _given_up_pods_leave(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _given_up_pods_leave(release: Release) -> Stop | None:
     """A Rollout goes during a rollback, or after a third revision: pods that were given up are replaced first.
 
     Not for ever: a Rollout that is deleted must not hang on pods that do not become ready, or that their owner paused.
     """
-    if not _still_frozen(context):
+    if not _still_frozen(release):
         return None
-    stop = mechanism_of(context).given_up_pods_leave(context, status)
-    return None if stop is None or stop.problem is not None else _for_a_while(context, stop)
+    stop = mechanism_of(release).given_up_pods_leave(release)
+    return None if stop is None or stop.problem is not None else _for_a_while(release, stop)
 
 
-def _for_a_while(context: ReleaseContext, stop: Stop) -> Stop | None:
+def _for_a_while(release: Release, stop: Stop) -> Stop | None:
     """`stop`, until a Rollout that is deleted or disabled has waited long enough."""
     status = stop.status
-    goal = Goal.DELETING if context.seen.rollout.metadata.deleting else Goal.DISABLED
+    goal = Goal.DELETING if release.seen.rollout.metadata.deleting else Goal.DISABLED
     since = moonshift_status(status).goal_since
     if moonshift_status(status).goal != goal or since is None:
-        since = context.now
-    begun = with_moonshift_status(status, goal=goal, goal_since=since)
-    due = stable_is_awaited_until(context, begun)
-    if due <= context.now:
+        since = release.now
+    begun = release.at(status).noting(goal=goal, goal_since=since)
+    due = stable_is_awaited_until(begun)
+    if due <= release.now:
         return None
     wake_at = min(stop.wake_at, due) if stop.wake_at is not None else due
     problem = stop.problem
     if problem is not None:
         text = f"{problem.message}; at {due:%H:%M:%S} UTC the Rollout goes on all the same"
         problem = structs.replace(problem, message=text)
-    return structs.replace(stop, status=begun, wake_at=wake_at, problem=problem)
+    return structs.replace(stop, status=begun.status, wake_at=wake_at, problem=problem)
 
 
-def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _promote(release: Release) -> Stop | None:
     """Write the owner's own values, and label every new pod with the release.
 
     In canary style the batch numbers belong to the extra Deployment's pods. No step created the workload's own pods,
     and the original does not label them. They are labelled only if the release will be recorded.
     """
-    held = kept_paused(context) if context.kind is WorkloadKind.DEPLOYMENT else None
-    if held is not None and _still_frozen(context):
+    held = kept_paused(release) if release.kind is WorkloadKind.DEPLOYMENT else None
+    if held is not None and _still_frozen(release):
         # Other rolling update limits are a scale event, which a pause does not stop.
-        return Stop(status=status, problem=held)
-    unmade = context.style is Style.CANARY and not context.seen.histories_kept
-    labels = () if unmade else batches.missing_labels(context, status, context.promoted_pods)
-    if labels and not _still_frozen(context):
-        return Stop(status=status, actions=labels)
-    return _resume_workload(context, status)
+        return release.stop(problem=held)
+    unmade = release.style is Style.CANARY and not release.seen.histories_kept
+    labels = () if unmade else batches.missing_labels(release, release.promoted_pods)
+    if labels and not _still_frozen(release):
+        return release.stop(*labels)
+    return _resume_workload(release)
 
 
-def _services_keep_a_pod(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _services_keep_a_pod(release: Release) -> Stop | None:
     """Before the last pod that a stable Service selects goes: it selects pods that stay."""
-    problem = last_endpoints.selects_none_of_the_template(context, status)
-    return Stop(status=status, problem=problem) if problem is not None else None
+    problem = last_endpoints.selects_none_of_the_template(release)
+    return release.stop(problem=problem) if problem is not None else None
 
 
-def _services_keep_a_pod_for_a_while(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _services_keep_a_pod_for_a_while(release: Release) -> Stop | None:
     """A Rollout that goes while it holds the workload: its own controller would remove that pod next."""
-    stop = _services_keep_a_pod(context, status) if _still_frozen(context) else None
-    return _for_a_while(context, stop) if stop is not None else None
+    stop = _services_keep_a_pod(release) if _still_frozen(release) else None
+    return _for_a_while(release, stop) if stop is not None else None
 
 
-def _services_keep_a_stable_pod(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    problem = last_endpoints.selects_no_stable_pod(context, status)
-    return Stop(status=status, problem=problem) if problem is not None else None
+def _services_keep_a_stable_pod(release: Release) -> Stop | None:
+    problem = last_endpoints.selects_no_stable_pod(release)
+    return release.stop(problem=problem) if problem is not None else None
 
 
-def _clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    return mechanism_of(context).clear_abandoned(context, status)
+def _clear_abandoned(release: Release) -> Stop | None:
+    return mechanism_of(release).clear_abandoned(release)
 
 
-def _fit(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    actions = mechanism_of(context).delete_excess(context)
-    return Stop(status=status, actions=actions) if actions else None
+def _fit(release: Release) -> Stop | None:
+    actions = mechanism_of(release).delete_excess(release)
+    return release.stop(*actions) if actions else None
 
 
-def _only_stable_returns(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    return (
-        mechanism_of(context).only_stable_returns(context, status) if not context.replicas else None
-    )
+def _only_stable_returns(release: Release) -> Stop | None:
+    return mechanism_of(release).only_stable_returns(release) if not release.replicas else None
 
 
-def _bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    return mechanism_of(context).bring_stable_back(context, status) if context.replicas else None
+def _bring_stable_back(release: Release) -> Stop | None:
+    return mechanism_of(release).bring_stable_back(release) if release.replicas else None
 
 
-def _grace_period_of_pods(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _grace_period_of_pods(release: Release) -> Stop | None:
     """Wait for the grace period after the routes have left; without pods, there is nothing to wait for."""
-    return _grace_period(context, status) if context.replicas else None
+    return _grace_period(release) if release.replicas else None
 
 
-def _send_new_away(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    return mechanism_of(context).send_new_away(context, status) if context.replicas else None
+def _send_new_away(release: Release) -> Stop | None:
+    return mechanism_of(release).send_new_away(release) if release.replicas else None
 
 
-def _release_control(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _release_control(release: Release) -> Stop | None:
     """Remove the mark of the release; from now on admission no longer protects the workload."""
-    if not _still_frozen(context) and not _marked(context):
+    if not _still_frozen(release) and not _marked(release):
         return None
-    return Stop(status=status, actions=(mechanism_of(context).release(context, keep_mark=False),))
+    return release.stop(mechanism_of(release).release(release, keep_mark=False))
 
 
-def _release_for_deletion(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _release_for_deletion(release: Release) -> Stop | None:
     """As `_release_control`, for a Rollout that is being deleted: its label is removed, too."""
-    taken = marked_for(context.workload.object) not in (context.seen.rollout.metadata.name, "")
-    held = _still_frozen(context) or _marked(context)
+    taken = marked_for(release.workload.object) not in (release.seen.rollout.metadata.name, "")
+    held = _still_frozen(release) or _marked(release)
     # An undo that no webhook saw removes our annotations and leaves the label of the stable revision.
-    labelled = context.labelled or names.STABLE_REVISION in context.meta.labels
+    labelled = release.labelled or names.STABLE_REVISION in release.meta.labels
     if taken or not (held or labelled):
         return None
-    release = mechanism_of(context).release(context, keep_mark=False, drop_label=True)
+    taken_off = mechanism_of(release).release(release, keep_mark=False, drop_label=True)
     # The label alone is not waited for: another Rollout of the workload would add it again, for ever.
     last: tuple[Action, ...] = () if held else (RemoveFinalizer(),)
-    return Stop(status=status, actions=(release, *last))
+    return release.stop(taken_off, *last)
 
 
-def _marked(context: ReleaseContext) -> bool:
-    return marked_for(context.workload.object) == context.seen.rollout.metadata.name
+def _marked(release: Release) -> bool:
+    return marked_for(release.workload.object) == release.seen.rollout.metadata.name
 
 
 _Sequence = tuple[tuple[FinalisingStep, Part], ...]

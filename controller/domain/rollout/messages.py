@@ -2,12 +2,12 @@
 
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 
 
-def in_step(context: ReleaseContext, index: int, work: str) -> str:
+def in_step(release: Release, index: int, work: str) -> str:
     """The present step and its present work."""
-    return f"Rollout is in step({index}/{len(context.steps)}), and {work}"
+    return f"Rollout is in step({index}/{len(release.steps)}), and {work}"
 
 
 UPGRADING = "upgrade workload to new version"

@@ -6,7 +6,7 @@ Why: our hashes appear in no manifest and in no output of kubectl. Call only to 
 import msgspec
 
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 
 
 class _Container(msgspec.Struct, frozen=True):
@@ -21,35 +21,35 @@ class _Template(msgspec.Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
-def new_in_words(context: ReleaseContext) -> str:
+def new_in_words(release: Release) -> str:
     """The revision of the workload's present template, for messages."""
     return _joined(
-        _images(bytes(context.workload.object.spec.template)),
-        _keeper(context, context.new_revision),
+        _images(bytes(release.workload.object.spec.template)),
+        _keeper(release, release.new_revision),
     )
 
 
-def stable_in_words(context: ReleaseContext, revision: str) -> str:
+def stable_in_words(release: Release, revision: str) -> str:
     """The previous revision, found by the name its pods carry; empty if there is none."""
     kept = (
         bytes(rs.spec.template)
-        for rs, _ in context.workload.replica_sets
+        for rs, _ in release.workload.replica_sets
         if rs.revision == revision
     )
     images = _images(next(kept, b"{}"))
-    return _joined(images, _keeper(context, revision) or revision)
+    return _joined(images, _keeper(release, revision) or revision)
 
 
-def _keeper(context: ReleaseContext, revision: str) -> str:
+def _keeper(release: Release, revision: str) -> str:
     """Kind and name of the object that keeps the template; empty before it is created."""
-    if context.kind is not WorkloadKind.DEPLOYMENT:
+    if release.kind is not WorkloadKind.DEPLOYMENT:
         names = [
             found.object or found.name
-            for found in context.workload.revisions
+            for found in release.workload.revisions
             if found.name == revision
         ]
         return f"ControllerRevision {names[-1]}" if revision and names else ""
-    seen = (context.workload, *context.seen.canaries)
+    seen = (release.workload, *release.seen.canaries)
     sets = (rs for workload in seen for rs, _ in workload.replica_sets)
     return next(
         (f"ReplicaSet {rs.metadata.name}" for rs in sets if revision and rs.revision == revision),

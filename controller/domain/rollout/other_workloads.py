@@ -9,23 +9,23 @@ from collections.abc import Iterable
 
 from controller.domain import reasons
 from controller.domain.decision import Action, Note, PinService, Severity
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 
 
-def warnings(context: ReleaseContext, actions: Iterable[Action]) -> tuple[Note, ...]:
+def warnings(release: Release, actions: Iterable[Action]) -> tuple[Note, ...]:
     """A note for each Service that is pinned now and has ready pods which this release does not move."""
     pinned = [action.service for action in actions if isinstance(action, PinService)]
     if not pinned:
         return ()
     ours = {
-        pod.metadata.uid for seen in (context.workload, *context.seen.canaries) for pod in seen.pods
+        pod.metadata.uid for seen in (release.workload, *release.seen.canaries) for pod in seen.pods
     }
-    counted = ((service, len(context.ready_endpoints(service.name) - ours)) for service in pinned)
+    counted = ((service, len(release.ready_endpoints(service.name) - ours)) for service in pinned)
     return tuple(
         Note(
             reasons.OTHER_PODS_BEHIND_SERVICE,
             f"Service {service} also leads to {number} ready pods that do not belong to "
-            f"{context.workload_name}: they get no requests through it until the release ends. Give each workload a "
+            f"{release.workload_name}: they get no requests through it until the release ends. Give each workload a "
             "Service of its own",
             Severity.WARNING,
         )

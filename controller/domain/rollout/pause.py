@@ -18,20 +18,17 @@ from controller.domain.rollout import messages
 from controller.domain.rollout.analysing import held_by_gate, holding_run, kept_runs, measured_anew
 from controller.domain.rollout.config_release import config_housekeeping
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     Style,
     canary_status,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import (
     condition,
-    enter,
-    progressing,
     with_canary,
-    with_moonshift_status,
 )
 from controller.domain.rollout.stuck import trouble_of
-from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.transition import Continue, Transition
 from controller.domain.rollout.unsigned import NOT_RECORDED, is_signed, signed
 
 SEEN_BY_ALL = timedelta(seconds=3)
@@ -54,22 +51,22 @@ def exact_approval(status: RolloutStatus) -> bool:
     return ours.approval is not None and ours.approval.step == ours.step
 
 
-def pause_is_too_soon(context: ReleaseContext, status: RolloutStatus) -> bool:
+def pause_is_too_soon(release: Release) -> bool:
     """The step's work is done, but the client that approved the step before may not have seen the effect yet."""
-    due = moonshift_status(status).pause_not_before
-    return due is not None and context.now < due and _pause_is_visible(context, status)
+    due = release.ours.pause_not_before
+    return due is not None and release.now < due and _pause_is_visible(release)
 
 
-def _pause_is_visible(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _pause_is_visible(release: Release) -> bool:
     """Clients can see StepPaused at this step; it is not passed through in one pass."""
-    index = moonshift_status(status).step
-    planned = context.step(index).pause.duration != 0 and not last_step_needs_no_pause(
-        context, index
+    index = release.ours.step
+    planned = release.step(index).pause.duration != 0 and not last_step_needs_no_pause(
+        release, index
     )
-    return planned or holding_run(context, status) is not None
+    return planned or holding_run(release) is not None
 
 
-def _stalled_by(context: ReleaseContext, status: RolloutStatus) -> Condition | None:
+def _stalled_by(release: Release) -> Condition | None:
     """The problem that has to be solved before a step may be approved.
 
     Some problems do not block an approval:
@@ -79,14 +76,10 @@ def _stalled_by(context: ReleaseContext, status: RolloutStatus) -> Condition | N
      * pods that fail while the step waits, because the approver has read the message, and the next step waits for pods
        again.
     """
-    found = condition(context.seen.rollout.status, "Stalled")
-    if found is None or found.status != "True" or config_housekeeping(context, status):
+    found = condition(release.stored, "Stalled")
+    if found is None or found.status != "True" or config_housekeeping(release):
         return None
-    trouble = (
-        trouble_of(context, status)
-        if moonshift_status(status).state == StepState.STEP_PAUSED
-        else None
-    )
+    trouble = trouble_of(release) if release.ours.state == StepState.STEP_PAUSED else None
     ways_out = (
         reasons.SIDE_WITHOUT_ENDPOINTS,
         reasons.STABLE_REVISION_GONE,
@@ -98,41 +91,36 @@ def _stalled_by(context: ReleaseContext, status: RolloutStatus) -> Condition | N
     return None if found.reason in ways_out else found
 
 
-def _may_be_approved(context: ReleaseContext, status: RolloutStatus) -> bool:
-    ours = moonshift_status(status)
-    if _stalled_by(context, status) is not None:
+def _may_be_approved(release: Release) -> bool:
+    ours = release.ours
+    if _stalled_by(release) is not None:
         return False
     if ours.state == StepState.STEP_PAUSED:
         return True
     # An approval that names its step cannot be a repeat: it counts as soon as the work is done.
-    done = ours.state == StepState.STEP_METRICS_ANALYSIS and pause_is_too_soon(context, status)
-    return done and exact_approval(status)
+    done = ours.state == StepState.STEP_METRICS_ANALYSIS and pause_is_too_soon(release)
+    return done and exact_approval(release.status)
 
 
-def read_mailbox(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
+def read_mailbox(release: Release) -> Continue | None:
     """Honour an approval, or reset it with a message; None when there is none."""
-    ours = moonshift_status(status)
-    exact = exact_approval(status)
-    arrived = approval_arrived(status)
+    ours = release.ours
+    exact = exact_approval(release.status)
+    arrived = approval_arrived(release.status)
     if not arrived and ours.approval is None:
         return None
-    emptied = with_moonshift_status(status, approval=None)
-    if _may_be_approved(context, status) and (exact or arrived):
-        text = f"step({ours.step}) was approved{_in_their_words(status)}"
-        emptied = with_moonshift_status(signed(context, status), approval=None)
-        not_before = None if exact else context.now + SEEN_BY_ALL
-        approved = with_moonshift_status(
-            emptied,
-            approved_at=context.now,
-            pause_not_before=not_before,
-            analyses=kept_runs(ours.analyses),
+    emptied = release.noting(approval=None)
+    if _may_be_approved(release) and (exact or arrived):
+        text = f"step({ours.step}) was approved{_in_their_words(release.status)}"
+        emptied = signed(release).noting(approval=None)
+        not_before = None if exact else release.now + SEEN_BY_ALL
+        approved = emptied.noting(
+            approved_at=release.now, pause_not_before=not_before, analyses=kept_runs(ours.analyses)
         )
-        return Continue(
-            enter(approved, StepState.STEP_READY, context.now), (Note(reasons.APPROVED, text),)
-        )
-    text = f"an approval was reset: {_why_not(context, status)}"
+        return approved.entering(StepState.STEP_READY).go_on(Note(reasons.APPROVED, text))
+    text = f"an approval was reset: {_why_not(release)}"
     note = Note(reasons.APPROVAL_IGNORED, text, Severity.WARNING)
-    return Continue(_mirror_restored(emptied), (note,))
+    return Continue(_mirror_restored(emptied.status), (note,))
 
 
 def _in_their_words(status: RolloutStatus) -> str:
@@ -143,14 +131,14 @@ def _in_their_words(status: RolloutStatus) -> str:
     return f" by {approval.by}: {approval.message}" if approval and approval.message else ""
 
 
-def _why_not(context: ReleaseContext, status: RolloutStatus) -> str:
-    ours = moonshift_status(status)
-    if ours.approval is not None and not exact_approval(status):
+def _why_not(release: Release) -> str:
+    ours = release.ours
+    if ours.approval is not None and not exact_approval(release.status):
         return f"step({ours.approval.step}) is not the present step({ours.step})"
-    stalled = _stalled_by(context, status)
+    stalled = _stalled_by(release)
     if stalled is not None:
         return f"the release is stalled by {stalled.reason}: {stalled.message}"
-    if pause_is_too_soon(context, status):
+    if pause_is_too_soon(release):
         return (
             f"it came less than {SEEN_BY_ALL.seconds} s after another, or after a jump, and may repeat it; "
             f"approve step({ours.step}) when it is in StepPaused, or name it"
@@ -162,43 +150,43 @@ def _mirror_restored(status: RolloutStatus) -> RolloutStatus:
     return with_canary(status, current_step_state=moonshift_status(status).state)
 
 
-def last_step_needs_no_pause(context: ReleaseContext, index: int) -> bool:
+def last_step_needs_no_pause(release: Release, index: int) -> bool:
     """Canary and partition: a last step of exactly `100%` goes on by itself, as in the original."""
     return (
-        index >= len(context.steps)
-        and context.step(index).replicas == "100%"
-        and context.style in (Style.CANARY, Style.PARTITION)
+        index >= len(release.steps)
+        and release.step(index).replicas == "100%"
+        and release.style in (Style.CANARY, Style.PARTITION)
     )
 
 
-def a_person_is_waited_for(context: ReleaseContext, status: RolloutStatus) -> bool:
+def a_person_is_waited_for(release: Release) -> bool:
     """The step's work is done and only an approval continues the release: neither a timer nor the plan does."""
-    ours = moonshift_status(status)
-    if ours.state != StepState.STEP_PAUSED or not context.steps:
+    ours = release.ours
+    if ours.state != StepState.STEP_PAUSED or not release.steps:
         return False
-    if holding_run(context, status) is not None:
+    if holding_run(release) is not None:
         return True
-    return context.step(ours.step).pause.duration is None and _pause_is_visible(context, status)
+    return release.step(ours.step).pause.duration is None and _pause_is_visible(release)
 
 
-def decide_pause(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def decide_pause(release: Release) -> Transition:
     """Wait at the end of a step, or go on; measure first if the step's gate has no verdict."""
-    again = measured_anew(context, status)
+    again = measured_anew(release)
     if again is not None:
         return again
-    ours = moonshift_status(status)
-    duration = context.step(ours.step).pause.duration
-    held = held_by_gate(context, status)
+    ours = release.ours
+    duration = release.step(ours.step).pause.duration
+    held = held_by_gate(release)
     if held is not None:
-        text = messages.in_step(context, ours.step, messages.HELD_BY_METRICS)
-        return Stop(progressing(status, reasons.IN_ROLLING, text, context.now), problem=held)
-    if not _pause_is_visible(context, status):
-        return Continue(enter(status, StepState.STEP_READY, context.now))
+        text = messages.in_step(release, ours.step, messages.HELD_BY_METRICS)
+        return release.progressing(reasons.IN_ROLLING, text).stop(problem=held)
+    if not _pause_is_visible(release):
+        return release.entering(StepState.STEP_READY).go_on()
     if duration is None:
-        text = messages.in_step(context, ours.step, messages.CONFIRM)
-        return Stop(progressing(status, reasons.IN_ROLLING, text, context.now))
-    due = later(ours.state_since or context.now, of_seconds(duration))
-    if due <= context.now:
-        return Continue(enter(status, StepState.STEP_READY, context.now))
-    text = messages.in_step(context, ours.step, messages.waiting(duration))
-    return Stop(progressing(status, reasons.IN_ROLLING, text, context.now), wake_at=due)
+        text = messages.in_step(release, ours.step, messages.CONFIRM)
+        return release.progressing(reasons.IN_ROLLING, text).stop()
+    due = later(ours.state_since or release.now, of_seconds(duration))
+    if due <= release.now:
+        return release.entering(StepState.STEP_READY).go_on()
+    text = messages.in_step(release, ours.step, messages.waiting(duration))
+    return release.progressing(reasons.IN_ROLLING, text).stop(wake_at=due)

@@ -53,11 +53,11 @@ from controller.domain.rollout.release import (
     workload_gone,
 )
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     Style,
     known_template,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.showing import (
     about_this_template,
     names_filled_in,
@@ -66,15 +66,12 @@ from controller.domain.rollout.showing import (
 from controller.domain.rollout.status import (
     condition,
     mirrored,
-    progressing,
     settled,
-    with_canary,
-    with_condition,
     with_kstatus,
     without_condition,
 )
 from controller.domain.rollout.taking_over import taking_over
-from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.transition import Stop, Transition
 from controller.domain.rollout.trusted import trusted
 from controller.domain.rollout.way_out import MISSING, as_it_may_be_solved
 
@@ -84,30 +81,21 @@ MAX_TRANSITIONS = 64
 
 def decide(seen: Observation, now: datetime) -> Decision:
     """The decision about this Rollout, from all that is known of it at `now`."""
-    status, doubts = trusted(ReleaseContext(seen=seen, now=now))
-    if doubts:
-        seen = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
-    context, corrections = corrected(ReleaseContext(seen=seen, now=now))
+    release, doubts = trusted(as_stored(seen, now))
+    release, corrections = corrected(release)
     notes = (*doubts, *corrections)
-    status = empty_side_record.noted(context, context.seen.rollout.status)
+    release = empty_side_record.noted(release)
     actions: tuple[Action, ...] = ()
     for _ in range(MAX_TRANSITIONS):
-        transition = _transition(context, status)
+        transition = _transition(release)
         notes += transition.notes
         actions += transition.actions
-        status = transition.status
+        release = release.at(transition.status)
         if isinstance(transition, Stop):
-            return _decision(
-                context,
-                empty_side_routes.with_shares_led_away(
-                    context, structs.replace(transition, actions=actions)
-                ),
-                notes,
-            )
-    note = Note(
-        reasons.LOOPING, f"no rest in state {moonshift_status(status).state}", Severity.WARNING
-    )
-    return _decision(context, Stop(status), (*notes, note))
+            stop = structs.replace(transition, actions=actions)
+            return _decision(release, empty_side_routes.with_shares_led_away(release, stop), notes)
+    note = Note(reasons.LOOPING, f"no rest in state {release.ours.state}", Severity.WARNING)
+    return _decision(release, release.stop(), (*notes, note))
 
 
 def refused(
@@ -151,17 +139,17 @@ def _reported_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
     return (Note(problem.reason, problem.message, Severity.WARNING),)
 
 
-def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> Decision:
+def _decision(release: Release, stop: Stop, notes: tuple[Note, ...]) -> Decision:
     status = structs.replace(
-        stop.status, observed_generation=context.seen.rollout.metadata.generation
+        stop.status, observed_generation=release.seen.rollout.metadata.generation
     )
     if stop.problem is not None:
         status = structs.replace(status, message=stop.problem.message)
         notes = _with_problem(notes, _reported_once(stop.status, stop.problem))
-    status = with_kstatus(mirrored(status), stop.problem, context.now)
-    status = settled(context.seen.rollout.status, status)
-    housekeeping = _housekeeping(context, status)
-    notes += config_release.notes_of(context.seen.rollout.status, status, housekeeping)
+    status = with_kstatus(mirrored(status), stop.problem, release.now)
+    status = settled(release.stored, status)
+    housekeeping = _housekeeping(release.at(status))
+    notes += config_release.notes_of(release.stored, status, housekeeping)
     actions = (*stop.urgent, *housekeeping, *stop.actions)
     return Decision(
         status=status,
@@ -172,65 +160,65 @@ def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> D
     )
 
 
-def _housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+def _housekeeping(release: Release) -> tuple[Action, ...]:
     """The housekeeping of every Rollout that is not being deleted: finalizer, plan hash, the label that admission
     selects by, configuration.
     """
-    meta = context.seen.rollout.metadata
+    meta = release.seen.rollout.metadata
     if meta.deleting:
         return ()
     housekeeping: tuple[Action, ...] = ()
     if (
         ROLLOUT_FINALIZER not in meta.finalizers
-        or meta.annotations.get(PLAN_HASH) != context.seen.plan_hash
+        or meta.annotations.get(PLAN_HASH) != release.seen.plan_hash
     ):
-        housekeeping = (PrepareRollout(context.seen.plan_hash),)
-    if context.seen.workload is not None and not context.labelled and unsupported(context) is None:
-        label = context.workload.kind.label
-        housekeeping += (LabelWorkload(context.workload_key, label, context.kind_name),)
-    housekeeping += keeping(context, status)
-    if moonshift_status(status).template_exchange:
+        housekeeping = (PrepareRollout(release.seen.plan_hash),)
+    if release.seen.workload is not None and not release.labelled and unsupported(release) is None:
+        label = release.workload.kind.label
+        housekeeping += (LabelWorkload(release.workload_key, label, release.kind_name),)
+    housekeeping += keeping(release)
+    if release.ours.template_exchange:
         return housekeeping
-    return (*housekeeping, *config_release.config_housekeeping(context, status))
+    return (*housekeeping, *config_release.config_housekeeping(release))
 
 
-def unsupported(context: ReleaseContext) -> Refusal | None:
+def unsupported(release: Release) -> Refusal | None:
     """A refusal of workloads and plans that this version cannot release."""
-    spec = context.seen.rollout.spec
-    problem = context.seen.workload_problem
+    spec = release.seen.rollout.spec
+    problem = release.seen.workload_problem
     if problem is not None:
-        is_fixed = context.seen.rollout.status.phase in BUSY_PHASES
+        is_fixed = release.stored.phase in BUSY_PHASES
         correctable = or_correct(problem.message, problem.why, "apiVersion and kind")
         return Refusal(
             problem.reason,
             problem.message if is_fixed else correctable,
             object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
-    if (unknown := autoscalers.unknown(context)) is not None:
+    if (unknown := autoscalers.unknown(release)) is not None:
         return unknown
-    doubles = context.kind in (WorkloadKind.DEPLOYMENT, WorkloadKind.CLONE_SET)
-    if context.style is Style.BLUE_GREEN and not doubles:
+    doubles = release.kind in (WorkloadKind.DEPLOYMENT, WorkloadKind.CLONE_SET)
+    if release.style is Style.BLUE_GREEN and not doubles:
         return Refusal(
             reasons.UNSUPPORTED_STYLE,
             f"spec.strategy: a {spec.workload_ref.kind} cannot be released blue-green, a Deployment or a CloneSet can: "
             "use canary",
         )
-    if not context.steps:
+    if not release.steps:
         return Refusal(reasons.INVALID_ROLLOUT, "spec.strategy: steps must not be empty")
     return None
 
 
-def unseen_workload(context: ReleaseContext) -> Refusal | None:
+def unseen_workload(release: Release) -> Refusal | None:
     """The workload, or its autoscalers, may be held by us and cannot be read now: the Rollout must not be removed
     before them.
 
     A kind that is no longer served has no objects, and a workload that cannot be released was never held.
     """
-    if not moonshift_status(context.seen.rollout.status).release:
+    if not moonshift_status(release.stored).release:
         return None
-    problem = context.seen.workload_problem
+    problem = release.seen.workload_problem
     if problem is None:
-        return autoscalers.unknown(context)
+        return autoscalers.unknown(release)
     if isinstance(problem.why, NotServed) or problem.reason == reasons.UNSUPPORTED_WORKLOAD:
         return None
     return Refusal(problem.reason, problem.message)
@@ -239,68 +227,70 @@ def unseen_workload(context: ReleaseContext) -> Refusal | None:
 # --- phases -------------------------------------------------------------------------------------
 
 
-def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    rollout = context.seen.rollout
-    inherited = taking_over(context, status) or claiming(context, status)
+def _transition(release: Release) -> Transition:
+    rollout = release.seen.rollout
+    inherited = taking_over(release) or claiming(release)
     if inherited is not None:
         return inherited
     if rollout.metadata.deleting:
-        return _terminating(context, status)
-    problem = unsupported(context)
+        return _terminating(release)
+    problem = unsupported(release)
     if problem is not None:
-        return Stop(structs.replace(status, phase=status.phase or Phase.INITIAL), problem=problem)
-    if rollout.spec.disabled or status.phase == Phase.DISABLING:
-        return _disabled(context, status)
-    if context.seen.workload is None:
-        return _without_workload(context, status)
-    if moonshift_status(status).template_exchange:
-        return continue_exchange(context, status)
-    status = config_release.followed(context, status)
-    changed_content = config_release.stamped(context, status)
+        return release.reporting(phase=release.status.phase or Phase.INITIAL).stop(problem=problem)
+    if rollout.spec.disabled or release.status.phase == Phase.DISABLING:
+        return _disabled(release)
+    if release.seen.workload is None:
+        return _without_workload(release)
+    if release.ours.template_exchange:
+        return continue_exchange(release)
+    release = config_release.followed(release)
+    changed_content = config_release.stamped(release)
     if changed_content is not None:
         return changed_content
-    match status.phase:
+    match release.status.phase:
         case Phase.HEALTHY:
-            return _healthy(context, status)
+            return _healthy(release)
         case Phase.PROGRESSING:
-            return _progressing(context, status)
+            return _progressing(release)
         case _:
-            message = messages.HEALTHY if status.phase == Phase.DISABLED else status.message
-            return Continue(structs.replace(status, phase=Phase.HEALTHY, message=message))
+            message = (
+                messages.HEALTHY
+                if release.status.phase == Phase.DISABLED
+                else release.status.message
+            )
+            return release.reporting(phase=Phase.HEALTHY, message=message).go_on()
 
 
-def _healthy(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    owner = marked_for(context.workload.object)
-    if owner == context.seen.rollout.metadata.name:
-        status = without_condition(status, "Progressing")
-        begun = begin(
-            context, structs.replace(status, phase=Phase.PROGRESSING), stable_at_admission(context)
-        )
+def _healthy(release: Release) -> Transition:
+    owner = marked_for(release.workload.object)
+    if owner == release.seen.rollout.metadata.name:
+        release = release.without_condition("Progressing")
+        begun = begin(release.reporting(phase=Phase.PROGRESSING), stable_at_admission(release))
         # The status is written before anything is changed: if the process stops and the workload disappears, only the
         # status shows that a Service may be pinned.
         return Stop(begun.status, notes=begun.notes)
     if owner:
         problem = Refusal(
             reasons.WORKLOAD_TAKEN,
-            f"{context.workload_name} is being released by Rollout {owner}: one workload "
+            f"{release.workload_name} is being released by Rollout {owner}: one workload "
             "can have one Rollout",
-            object=context.workload_name,
+            object=release.workload_name,
         )
-        return Stop(status, problem=problem)
-    left = without_a_release(context, status) or left_at_rest(context, status)
+        return release.stop(problem=problem)
+    left = without_a_release(release) or left_at_rest(release)
     if left is not None:
         return left
-    if _is_about_another_workload(context, status):
-        status = _without_past(status)
-    status, notes = _changed_unfrozen(context, status)
-    return Stop(_at_rest(context, status), notes=notes)
+    if _is_about_another_workload(release):
+        release = release.at(_without_past(release.status))
+    release, notes = _changed_unfrozen(release)
+    return _at_rest(release).stop(notes=notes)
 
 
-def _is_about_another_workload(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _is_about_another_workload(release: Release) -> bool:
     """The Rollout names another workload now, or the workload was deleted and created again."""
-    ours = moonshift_status(status)
+    ours = release.ours
     known = ours.template_of or ours.workload_uid
-    return bool(known) and known != context.meta.uid
+    return bool(known) and known != release.meta.uid
 
 
 def _without_past(status: RolloutStatus) -> RolloutStatus:
@@ -313,122 +303,113 @@ def _without_past(status: RolloutStatus) -> RolloutStatus:
     )
 
 
-def _changed_unfrozen(
-    context: ReleaseContext, status: RolloutStatus
-) -> tuple[RolloutStatus, tuple[Note, ...]]:
+def _changed_unfrozen(release: Release) -> tuple[Release, tuple[Note, ...]]:
     """A template that was not released in steps is reported once, and is the stable one from now on."""
-    known = known_template(status)
-    if not known and not context.labelled and context.old_revision_runs:
+    known = known_template(release.status)
+    if not known and not release.labelled and release.old_revision_runs:
         # The template changed before the workload had the label that sends its changes to admission.
-        return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
-    if not known or known == context.template_hash:
-        return status, ()
-    status = with_canary(
-        about_this_template(context, status), pod_template_hash=context.present_revision
-    )
-    if context.replicas == 0:
-        return status, (Note(reasons.NOT_HELD, messages.CHANGED_AT_ZERO),)
-    return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
+        return release, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
+    if not known or known == release.template_hash:
+        return release, ()
+    release = about_this_template(release).showing(pod_template_hash=release.present_revision)
+    if release.replicas == 0:
+        return release, (Note(reasons.NOT_HELD, messages.CHANGED_AT_ZERO),)
+    return release, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
 
 
-def _at_rest(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _at_rest(release: Release) -> Release:
     """The status that clients read between releases: a finished sub-status, updated from the workload."""
-    if not known_template(status):
-        revision = context.present_revision
-        inner = context.sub_status(
-            rollout_hash=context.seen.plan_hash,
+    if not known_template(release.status):
+        revision = release.present_revision
+        inner = release.sub_status(
+            rollout_hash=release.seen.plan_hash,
             stable_revision=revision,
-            canary_revision=revision_shown(context, status),
+            canary_revision=revision_shown(release),
             pod_template_hash=revision,
-            current_step_index=len(context.steps),
+            current_step_index=len(release.steps),
             next_step_index=-1,
-            last_update_time=context.now,
+            last_update_time=release.now,
         )
-        status = structs.replace(
-            status.with_release(inner),
-            message=messages.HEALTHY,
-            moonshift=MoonshiftStatus(
-                state=StepState.COMPLETED,
-                template=context.template_hash,
-                template_of=context.meta.uid,
-                config=moonshift_status(status).config,
-                failed_template=moonshift_status(status).failed_template,
-            ),
+        release = release.at(
+            structs.replace(
+                release.status.with_release(inner),
+                message=messages.HEALTHY,
+                moonshift=MoonshiftStatus(
+                    state=StepState.COMPLETED,
+                    template=release.template_hash,
+                    template_of=release.meta.uid,
+                    config=release.ours.config,
+                    failed_template=release.ours.failed_template,
+                ),
+            )
         )
-    return with_canary(
-        names_filled_in(context, status),
-        observed_rollout_id=context.rollout_id,
-        observed_workload_generation=context.meta.generation,
+    return names_filled_in(release).showing(
+        observed_rollout_id=release.rollout_id,
+        observed_workload_generation=release.meta.generation,
         current_step_state=StepState.COMPLETED,
     )
 
 
-def _progressing(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    if completed(status):
-        return Continue(structs.replace(status, phase=Phase.HEALTHY))
-    return decide_release(context, status)
+def _progressing(release: Release) -> Transition:
+    if completed(release.status):
+        return release.reporting(phase=Phase.HEALTHY).go_on()
+    return decide_release(release)
 
 
-def _without_workload(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    if moonshift_status(status).release:
-        return workload_gone(context, routing.noted_routes(context, status))
-    ref = context.seen.rollout.spec.workload_ref
-    waiting = structs.replace(
-        status, phase=Phase.INITIAL, message=f"{messages.WORKLOAD_NOT_FOUND}: {ref.kind} {ref.name}"
+def _without_workload(release: Release) -> Transition:
+    if release.ours.release:
+        return workload_gone(routing.noted_routes(release))
+    ref = release.seen.rollout.spec.workload_ref
+    waiting = release.reporting(
+        phase=Phase.INITIAL, message=f"{messages.WORKLOAD_NOT_FOUND}: {ref.kind} {ref.name}"
     )
-    return Stop(waiting)
+    return waiting.stop()
 
 
-def _disabled(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _disabled(release: Release) -> Transition:
     """During a release the workload's own controller completes the update to the new template, after traffic has
     returned to stable."""
-    status = config_release.without_config(routing.noted_routes(context, status))
-    busy = status.phase in (Phase.PROGRESSING, Phase.DISABLING)
-    goal = Goal.DISABLED if context.seen.workload is not None else Goal.WORKLOAD_GONE
-    stop = own_template_first(context, status) or finalise(context, status, goal)
+    release = release.at(config_release.without_config(routing.noted_routes(release).status))
+    busy = release.status.phase in (Phase.PROGRESSING, Phase.DISABLING)
+    goal = Goal.DISABLED if release.seen.workload is not None else Goal.WORKLOAD_GONE
+    stop = own_template_first(release) or finalise(release, goal)
     if stop is not None:
         leaving = structs.replace(stop.status, phase=Phase.DISABLING, message=messages.DISABLING)
         return structs.replace(stop, status=leaving)
     actions: tuple[Action, ...] = ()
     notes: tuple[Note, ...] = ()
     if busy:
-        actions = recorded(context, status, Outcome.DISABLED)
-        notes = (abandoned(End.DISABLED),) if moonshift_status(status).release else ()
-        status = progressing(
-            ended(context, status), reasons.COMPLETED, messages.DISABLED, context.now
-        )
-    done = structs.replace(status, phase=Phase.DISABLED, message=messages.DISABLED)
-    if context.seen.rollout.spec.disabled:
-        return Stop(done, actions, notes=notes)
-    return Continue(done, notes, actions)
+        actions = recorded(release, Outcome.DISABLED)
+        notes = (abandoned(End.DISABLED),) if release.ours.release else ()
+        release = ended(release).progressing(reasons.COMPLETED, messages.DISABLED)
+    done = release.reporting(phase=Phase.DISABLED, message=messages.DISABLED)
+    if release.seen.rollout.spec.disabled:
+        return done.stop(*actions, notes=notes)
+    return done.go_on(*notes, actions=actions)
 
 
-def _terminating(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    status = routing.noted_routes(context, status)
-    status = structs.replace(status, phase=Phase.TERMINATING, message=messages.TERMINATING)
-    status = with_condition(
-        status, "Terminating", "True", reasons.IN_TERMINATING, messages.TERMINATING, context.now
+def _terminating(release: Release) -> Transition:
+    release = routing.noted_routes(release)
+    release = release.reporting(phase=Phase.TERMINATING, message=messages.TERMINATING)
+    release = release.with_condition(
+        "Terminating", "True", reasons.IN_TERMINATING, messages.TERMINATING
     )
-    if ROLLOUT_FINALIZER not in context.seen.rollout.metadata.finalizers:
-        return Stop(_terminated(context, status))
-    problem = unseen_workload(context)
+    if ROLLOUT_FINALIZER not in release.seen.rollout.metadata.finalizers:
+        return _terminated(release).stop()
+    problem = unseen_workload(release)
     if problem is not None:
-        return Stop(status, problem=problem)
-    has_workload = context.seen.workload is not None
+        return release.stop(problem=problem)
+    has_workload = release.seen.workload is not None
     goal = Goal.DELETING if has_workload else Goal.WORKLOAD_GONE
-    stop = own_template_first(context, status) or finalise(context, status, goal)
+    stop = own_template_first(release) or finalise(release, goal)
     if stop is not None:
         return stop
-    if not moonshift_status(status).release:
-        return Stop(_terminated(context, status), (*dropping(context), RemoveFinalizer()))
-    record = recorded(context, status, Outcome.DELETED)
+    if not release.ours.release:
+        return _terminated(release).stop(*dropping(release), RemoveFinalizer())
+    record = recorded(release, Outcome.DELETED)
     note = abandoned(End.DELETED)
-    return Stop(
-        _terminated(context, status),
-        (*record, *dropping(context), RemoveFinalizer()),
-        notes=(note,),
-    )
+    return _terminated(release).stop(*record, *dropping(release), RemoveFinalizer(), notes=(note,))
 
 
-def _terminated(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    return with_condition(status, "Terminating", "False", reasons.COMPLETED, "", context.now)
+def _terminated(release: Release) -> Release:
+    return release.with_condition("Terminating", "False", reasons.COMPLETED, "")

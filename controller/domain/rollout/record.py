@@ -6,52 +6,45 @@ nothing.
 
 import msgspec
 
-from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, RecordRelease
-from controller.domain.history import Outcome, Release, history_of
-from controller.domain.rollout.release_context import (
-    ReleaseContext,
-    canary_status,
-    moonshift_status,
-)
+from controller.domain.history import FinishedRelease, Outcome, history_of
+from controller.domain.rollout.release_value import Release
 
 
-def recorded(
-    context: ReleaseContext, status: RolloutStatus, outcome: Outcome
-) -> tuple[Action, ...]:
+def recorded(release: Release, outcome: Outcome) -> tuple[Action, ...]:
     """The record of the release that `status` is about; nothing if records are not kept, or no release was under
     way.
     """
-    keep = context.seen.histories_kept
-    inner = canary_status(status)
-    if keep <= 0 or not moonshift_status(status).visits:
+    keep = release.seen.histories_kept
+    inner = release.shown
+    if keep <= 0 or not release.ours.visits:
         return ()
-    release = Release(
-        rollout=context.seen.rollout,
-        ours=moonshift_status(status),
+    finished = FinishedRelease(
+        rollout=release.seen.rollout,
+        ours=release.ours,
         rollout_id=inner.observed_rollout_id,
-        revision=moonshift_status(status).revision,
-        steps=context.steps,
+        revision=release.ours.revision,
+        steps=release.steps,
         outcome=outcome,
-        now=context.now,
-        workload=_workload(context, outcome),
-        pods=context.promoted_pods if context.seen.workload is not None else (),
-        routes=context.seen.routes,
-        services=_services(context),
+        now=release.now,
+        workload=_workload(release, outcome),
+        pods=release.promoted_pods if release.seen.workload is not None else (),
+        routes=release.seen.routes,
+        services=_services(release),
     )
-    return (RecordRelease(history_of(release), keep),)
+    return (RecordRelease(history_of(finished), keep),)
 
 
-def _workload(context: ReleaseContext, outcome: Outcome) -> msgspec.Raw | None:
+def _workload(release: Release, outcome: Outcome) -> msgspec.Raw | None:
     """The workload's spec, if it is still the spec of the release."""
-    if context.seen.workload is None or outcome is Outcome.SUPERSEDED:
+    if release.seen.workload is None or outcome is Outcome.SUPERSEDED:
         return None
-    return msgspec.Raw(msgspec.json.encode(context.workload.object.spec))
+    return msgspec.Raw(msgspec.json.encode(release.workload.object.spec))
 
 
-def _services(context: ReleaseContext) -> tuple[tuple[str, msgspec.Raw], ...]:
+def _services(release: Release) -> tuple[tuple[str, msgspec.Raw], ...]:
     return tuple(
         (name, msgspec.Raw(msgspec.json.encode(found.spec)))
-        for name in context.stable_services
-        if (found := context.service(name)) is not None
+        for name in release.stable_services
+        if (found := release.service(name)) is not None
     )

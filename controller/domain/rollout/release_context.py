@@ -246,7 +246,7 @@ class ReleaseContext(Value, frozen=True, dict=True):
         return self.kept.facts.owners if self.kept is not None else ""
 
     @property
-    def kept_release(self) -> str:
+    def kept_identity(self) -> str:
         """Identity of the release, as the workload's own record or what the release keeps has it."""
         record = self.owners or read_record(self.kept_owners)
         return record.release if record is not None else self.template_hash
@@ -293,7 +293,7 @@ class ReleaseContext(Value, frozen=True, dict=True):
         return is_selected(self.kind, self.meta.labels)
 
     @property
-    def release(self) -> str:
+    def identity(self) -> str:
         """Identity of the release that admission recorded."""
         record = self.owners
         return record.release if record is not None else self.template_hash

@@ -9,52 +9,46 @@ no timer (the original begins the present step again on any edit).
 """
 
 from controller.api.quantity import planned_replicas
-from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import Note
 from controller.domain.rollout.jump import following, go_to
-from controller.domain.rollout.release_context import (
-    ReleaseContext,
-    canary_status,
-    moonshift_status,
-)
-from controller.domain.rollout.status import with_canary, with_moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Continue
 
 
-def plan_was_edited(context: ReleaseContext, status: RolloutStatus) -> bool:
+def plan_was_edited(release: Release) -> bool:
     """The plan changed since the status was written."""
-    known = canary_status(status).rollout_hash
-    return bool(known) and known != context.seen.plan_hash
+    known = release.shown.rollout_hash
+    return bool(known) and known != release.seen.plan_hash
 
 
-def place_in_plan(context: ReleaseContext, status: RolloutStatus) -> int:
+def place_in_plan(release: Release) -> int:
     """The 1-based step of the present plan in which the step before the edit goes on."""
-    ours = moonshift_status(status)
-    steps = range(1, len(context.steps) + 1)
+    ours = release.ours
+    steps = range(1, len(release.steps) + 1)
     # A release begun by an older version has not recorded the pods of its step.
     if not ours.step_plan:
-        return min(ours.step, len(context.steps))
-    target = planned_replicas(ours.step_replicas, context.replicas)
-    if ours.step in steps and context.batch(ours.step) >= target:
+        return min(ours.step, len(release.steps))
+    target = planned_replicas(ours.step_replicas, release.replicas)
+    if ours.step in steps and release.batch(ours.step) >= target:
         return ours.step
-    fewer = max((index for index in steps if context.batch(index) < target), default=1)
-    return next((index for index in steps if context.batch(index) == target), fewer)
+    fewer = max((index for index in steps if release.batch(index) < target), default=1)
+    return next((index for index in steps if release.batch(index) == target), fewer)
 
 
-def replan(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
+def replan(release: Release) -> Continue | None:
     """Continue with the edited plan; None when it was not edited."""
-    if not plan_was_edited(context, status):
+    if not plan_was_edited(release):
         return None
-    ours = moonshift_status(status)
-    index = place_in_plan(context, status)
-    status = with_canary(status, rollout_hash=context.seen.plan_hash)
+    ours = release.ours
+    index = place_in_plan(release)
+    release = release.showing(rollout_hash=release.seen.plan_hash)
     text = f"the plan was edited in step({ours.step}): "
-    if index == ours.step and ours.step_plan in (context.step(index).identity, ""):
-        kept = with_canary(status, next_step_index=following(context, index))
-        kept = with_moonshift_status(
-            kept, step_plan=context.step(index).identity, step_replicas=context.step(index).replicas
+    if index == ours.step and ours.step_plan in (release.step(index).identity, ""):
+        kept = release.showing(next_step_index=following(release, index))
+        kept = kept.noting(
+            step_plan=release.step(index).identity, step_replicas=release.step(index).replicas
         )
-        return Continue(kept, (Note(reasons.REPLANNED, f"{text}the step goes on as it was"),))
-    message = f"{text}the release goes on at the start of step({index}/{len(context.steps)})"
-    return Continue(go_to(context, status, index), (Note(reasons.REPLANNED, message),))
+        return kept.go_on(Note(reasons.REPLANNED, f"{text}the step goes on as it was"))
+    message = f"{text}the release goes on at the start of step({index}/{len(release.steps)})"
+    return go_to(release, index).go_on(Note(reasons.REPLANNED, message))

@@ -26,9 +26,10 @@ from controller.domain.decision import (
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
 from controller.domain.rollout.empty_sides import all_goes_to_new
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop, wait_by_choice
+from controller.domain.rollout.transition import Stop
 from controller.domain.rollout.way_out import create_or, references_may_change
 from controller.domain.traffic import named_content
 from controller.domain.traffic.plan.abilities import (
@@ -47,33 +48,33 @@ SEVERAL = "several"
 """Recorded instead of a plan while the objects follow different plans."""
 
 
-def routes_from(context: ReleaseContext, index: int) -> bool:
+def routes_from(release: Release, index: int) -> bool:
     """This step or a later one routes traffic."""
-    return any(step.routes_traffic for step in context.steps[index - 1 :])
+    return any(step.routes_traffic for step in release.steps[index - 1 :])
 
 
-def follows_pods(context: ReleaseContext, index: int) -> bool:
+def follows_pods(release: Release, index: int) -> bool:
     """Traffic follows the pods: the step has no traffic setting, and an earlier step has one."""
-    before = any(step.routes_traffic for step in context.steps[: index - 1])
-    return before and not context.step(index).routes_traffic
+    before = any(step.routes_traffic for step in release.steps[: index - 1])
+    return before and not release.step(index).routes_traffic
 
 
 OF_THE_ORIGINAL = "of the original"
 """Recorded for gateway objects that the original controller wrote: they do not name a plan."""
 
 
-def observed_plan(context: ReleaseContext) -> str | None:
+def observed_plan(release: Release) -> str | None:
     """The plan that all gateway objects follow; empty when none is in use; None while they differ.
 
     Objects that nothing references are restored first. After that no plan describes the state; the depth of the objects
     in use does.
     """
-    depth = lowest_depth_in_use(context.seen.routes)
+    depth = lowest_depth_in_use(release.seen.routes)
     if depth:
         return f"{GIVEN_BACK}{depth}"
     plans = {
         (route.state.plan or OF_THE_ORIGINAL) if route.state.in_use else ""
-        for route in context.seen.routes
+        for route in release.seen.routes
         if isinstance(route.state, RoutePresent)
     }
     if not plans:
@@ -86,34 +87,34 @@ def marks_partial_restore(plan: str) -> bool:
     return plan.startswith(GIVEN_BACK)
 
 
-def noted_routes(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def noted_routes(release: Release) -> Release:
     """Record the instants at which the gateway objects were first seen to follow their present plan, and to say what
     other ones may name.
     """
-    known = moonshift_status(status).named_content
-    named = named_content.noted(known, context.seen.routes, context.now)
+    known = release.ours.named_content
+    named = named_content.noted(known, release.seen.routes, release.now)
     if named != known:
-        status = with_moonshift_status(status, named_content=named)
-    return _noted_plan(context, status)
+        release = release.noting(named_content=named)
+    return _noted_plan(release)
 
 
-def _noted_plan(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    plan, known = observed_plan(context), moonshift_status(status)
+def _noted_plan(release: Release) -> Release:
+    plan, known = observed_plan(release), release.ours
     if plan is None:
         # The objects may be used again: their next restore must count as a new one.
         plan = SEVERAL if marks_partial_restore(known.route_plan) else known.route_plan
     lost = marks_partial_restore(plan) and known.routed_at is None
     if plan == known.route_plan and not lost:
-        return status
-    noted = with_moonshift_status(status, route_plan=plan, routed_at=context.now)
-    return _unannounced(noted) if _all_are_restored(context) else noted
+        return release
+    noted = release.noting(route_plan=plan, routed_at=release.now)
+    return release.at(_unannounced(noted.status)) if _all_are_restored(release) else noted
 
 
-def _all_are_restored(context: ReleaseContext) -> bool:
+def _all_are_restored(release: Release) -> bool:
     """Every gateway object is known, and none follows a plan of ours."""
     return all(
         isinstance(route.state, RoutePresent) and not route.state.in_use
-        for route in context.seen.routes
+        for route in release.seen.routes
     )
 
 
@@ -122,27 +123,27 @@ def _unannounced(status: RolloutStatus) -> RolloutStatus:
     return with_moonshift_status(status, announced_at=None, withdrawn_at=None)
 
 
-def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime | None:
+def grace_period_end(release: Release) -> datetime | None:
     """When the pods behind the previous route may be removed; None when that is now."""
-    routed_at = moonshift_status(status).routed_at
-    if routed_at is None or later(routed_at, context.grace) <= context.now:
+    routed_at = release.ours.routed_at
+    if routed_at is None or later(routed_at, release.grace) <= release.now:
         return None
-    return later(routed_at, context.grace)
+    return later(routed_at, release.grace)
 
 
-def unreadable_routes(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+def unreadable_routes(release: Release) -> Refusal | None:
     """A gateway object that does not exist or cannot be read."""
-    for route in context.seen.routes:
-        named = route.reference.name_in(context.namespace)
+    for route in release.seen.routes:
+        named = route.reference.name_in(release.namespace)
         match route.state:
             case RouteAbsent():
                 return Refusal(
                     reason=reasons.GATEWAY_OBJECT_NOT_FOUND,
-                    message=f"{named} does not exist: {create_or('the reference', status)}",
+                    message=f"{named} does not exist: {create_or('the reference', release.status)}",
                     object=named,
                 )
             case RouteUnreadable(reason=reason, message=message, why=why):
-                if references_may_change(status):
+                if references_may_change(release.status):
                     message = or_correct(message, why, "apiVersion and kind")
                 return Refusal(reason=reason, message=message, object=named)
             case RoutePresent():
@@ -152,193 +153,190 @@ def unreadable_routes(context: ReleaseContext, status: RolloutStatus) -> Refusal
     return None
 
 
-def unsupported_step(context: ReleaseContext) -> Refusal | None:
+def unsupported_step(release: Release) -> Refusal | None:
     """A step that needs an ability its gateway's script lacks: reported before anything is created or moved."""
-    for number, step in enumerate(context.steps, start=1):
+    for number, step in enumerate(release.steps, start=1):
         excused = [
-            *_left_out(context, step),
-            *(part.reference for part in _partial_matches(context, step)),
+            *_left_out(release, step),
+            *(part.reference for part in _partial_matches(release, step)),
         ]
-        for route in context.seen.routes:
+        for route in release.seen.routes:
             missing = missing_abilities(step, route.reference, route.can)
             if missing and route.reference not in excused:
                 return Refusal(
                     reason=reasons.UNSUPPORTED_STEP,
                     message=f"step {number} cannot be carried out: {name_of_script(route.reference)} cannot "
                     f"{' or '.join(missing)}; change the step, or route the traffic by another object",
-                    object=route.reference.name_in(context.namespace),
+                    object=route.reference.name_in(release.namespace),
                 )
     return None
 
 
-def wanted_plan(context: ReleaseContext, status: RolloutStatus, index: int) -> RoutePlan:
+def wanted_plan(release: Release, index: int) -> RoutePlan:
     """The plan of the gateway objects at this step; all to the new revision while no stable pod is ready."""
-    step = Step(traffic="100%") if all_goes_to_new(status) else context.step(index)
-    return _plan_of(context, status, step)
+    step = Step(traffic="100%") if all_goes_to_new(release.status) else release.step(index)
+    return _plan_of(release, step)
 
 
-def present_share(context: ReleaseContext, status: RolloutStatus) -> float | None:
+def present_share(release: Release) -> float | None:
     """The new revision's share in the plan that the gateway objects follow; None if the share is not known."""
-    plan = observed_plan(context)
-    if plan == announcement(_plan_of(context, status, Step())).identity:
+    plan = observed_plan(release)
+    if plan == announcement(_plan_of(release, Step())).identity:
         return 0.0
-    steps = (*context.steps, Step(traffic="100%"))
-    led = (s for s in steps if s.routes_traffic and _plan_of(context, status, s).identity == plan)
+    steps = (*release.steps, Step(traffic="100%"))
+    led = (s for s in steps if s.routes_traffic and _plan_of(release, s).identity == plan)
     step = next(led, None)
     return None if step is None or step.matches else share_of(step.traffic)
 
 
-def route_step_again(
-    context: ReleaseContext, status: RolloutStatus, index: int
-) -> tuple[Action, ...]:
+def route_step_again(release: Release, index: int) -> tuple[Action, ...]:
     """Gateway objects that sent everything to the new revision get the step's share again."""
     routed = (
-        context.routes_lead and context.step(index).routes_traffic and not context.takes_all(index)
+        release.routes_lead and release.step(index).routes_traffic and not release.takes_all(index)
     )
-    if (
-        not routed
-        or observed_plan(context) != _plan_of(context, status, Step(traffic="100%")).identity
-    ):
+    if not routed or observed_plan(release) != _plan_of(release, Step(traffic="100%")).identity:
         return ()
-    return ensure_routes(context, status, index)
+    return ensure_routes(release, index)
 
 
-def _plan_of(context: ReleaseContext, status: RolloutStatus, step: Step) -> RoutePlan:
+def _plan_of(release: Release, step: Step) -> RoutePlan:
     return route_plan(
-        namespace=context.namespace,
-        rollout=context.seen.rollout.metadata.name,
-        release=moonshift_status(status).release,
-        references=context.references,
+        namespace=release.namespace,
+        rollout=release.seen.rollout.metadata.name,
+        release=release.ours.release,
+        references=release.references,
         step=step,
-        pod_metadata=context.strategy.patch_pod_template_metadata or PatchMetadata(),
-        rollout_uid=context.seen.rollout.metadata.uid,
-        left_out=_left_out(context, step),
-        partial=_partial_matches(context, step),
-        stable_labels=stable_labels(context, status),
+        pod_metadata=release.strategy.patch_pod_template_metadata or PatchMetadata(),
+        rollout_uid=release.seen.rollout.metadata.uid,
+        left_out=_left_out(release, step),
+        partial=_partial_matches(release, step),
+        stable_labels=stable_labels(release),
     )
 
 
-def _left_out(context: ReleaseContext, step: Step) -> tuple[Reference, ...]:
+def _left_out(release: Release, step: Step) -> tuple[Reference, ...]:
     """Gateway objects that cannot match as the step asks, while another one can."""
-    return left_out(step, [(route.reference, route.can) for route in context.seen.routes])
+    return left_out(step, [(route.reference, route.can) for route in release.seen.routes])
 
 
-def _partial_matches(context: ReleaseContext, step: Step) -> tuple[PartialMatches, ...]:
+def _partial_matches(release: Release, step: Step) -> tuple[PartialMatches, ...]:
     """Gateway objects that can express some alternatives of the step, while another one can express all."""
-    return partial_matches(step, [(route.reference, route.can) for route in context.seen.routes])
+    return partial_matches(step, [(route.reference, route.can) for route in release.seen.routes])
 
 
-def endpoints_seen(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def endpoints_seen(release: Release) -> Release:
     """Record the instant at which each Service that a route will name first had a ready new pod."""
-    new = {pod.metadata.uid for pod in context.new_pods if pod.ready_since is not None}
-    since = dict(moonshift_status(status).endpoints_ready_since)
-    for stable in context.stable_services:
-        name = context.canary_service_of(stable)
-        if name not in since and new and new <= context.ready_endpoints(name):
-            since[name] = context.now
-    return with_moonshift_status(status, endpoints_ready_since=since)
+    new = {pod.metadata.uid for pod in release.new_pods if pod.ready_since is not None}
+    since = dict(release.ours.endpoints_ready_since)
+    for stable in release.stable_services:
+        name = release.canary_service_of(stable)
+        if name not in since and new and new <= release.ready_endpoints(name):
+            since[name] = release.now
+    return release.noting(endpoints_ready_since=since)
 
 
-def endpoints_grace_period(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def endpoints_grace_period(release: Release) -> Stop | None:
     """Wait until every Service that the route will name has had the new pods for the grace period."""
-    since = moonshift_status(status).endpoints_ready_since
-    wanted = [context.canary_service_of(stable) for stable in context.stable_services]
-    new = {pod.metadata.uid for pod in context.new_pods if pod.ready_since is not None}
+    since = release.ours.endpoints_ready_since
+    wanted = [release.canary_service_of(stable) for stable in release.stable_services]
+    new = {pod.metadata.uid for pod in release.new_pods if pod.ready_since is not None}
     if not new or any(
-        name not in since or not new <= context.ready_endpoints(name) for name in wanted
+        name not in since or not new <= release.ready_endpoints(name) for name in wanted
     ):
-        return Stop(status=status, brief=True)
-    due = max((since[name] + context.grace for name in wanted), default=context.now)
-    return wait_by_choice(status, due) if due > context.now else None
+        return release.stop(brief=True)
+    due = max((since[name] + release.grace for name in wanted), default=release.now)
+    return release.wait(due) if due > release.now else None
 
 
-def ensure_routes(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+def ensure_routes(release: Release, index: int) -> tuple[Action, ...]:
     """Gateway objects that do not follow this step's plan, or that somebody else changed."""
-    return _ensured(context, status, wanted_plan(context, status, index))
+    return _ensured(release, wanted_plan(release, index))
 
 
-def rehearsal(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+def rehearsal(release: Release, index: int) -> tuple[Action, ...]:
     """Before the first new pod: run the scripts of the first step with traffic, without writing.
 
     A refusal by a script (no rule routes to stable, a defect of the script) would otherwise stop the release after it
     created pods in vain, as it does in the original.
     """
-    if context.new_pods or context.routes_in_use or not context.seen.routes:
+    if release.new_pods or release.routes_in_use or not release.seen.routes:
         return ()
     first = next(
         (
             number
-            for number in range(index, len(context.steps) + 1)
-            if context.step(number).routes_traffic and not context.takes_all(number)
+            for number in range(index, len(release.steps) + 1)
+            if release.step(number).routes_traffic and not release.takes_all(number)
         ),
         None,
     )
-    return () if first is None else (RehearseRoutes(wanted_plan(context, status, first)),)
+    return () if first is None else (RehearseRoutes(wanted_plan(release, first)),)
 
 
-def everything_to_new(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+def everything_to_new(release: Release) -> tuple[Action, ...]:
     """Gateway objects that do not send all traffic to the new revision."""
-    return _ensured(context, status, _plan_of(context, status, Step(traffic="100%")))
+    return _ensured(release, _plan_of(release, Step(traffic="100%")))
 
 
-def settles_in(context: ReleaseContext, status: RolloutStatus) -> float:
+def settles_in(release: Release) -> float:
     """Seconds until a gateway object may name what deeper ones say."""
-    named = moonshift_status(status).named_content
-    return named_content.settles_in(named, context.grace, context.now)
+    named = release.ours.named_content
+    return named_content.settles_in(named, release.grace, release.now)
 
 
-def _ensured(context: ReleaseContext, status: RolloutStatus, plan: RoutePlan) -> tuple[Action, ...]:
+def _ensured(release: Release, plan: RoutePlan) -> tuple[Action, ...]:
     wrong = any(
         not isinstance(route.state, RoutePresent)
         or route.state.plan != plan.identity
         or route.state.touched
         or route.state.edited
-        for route in context.seen.routes
+        for route in release.seen.routes
     )
     touched = any(
-        isinstance(r.state, RoutePresent) and r.state.touched for r in context.seen.routes
+        isinstance(r.state, RoutePresent) and r.state.touched for r in release.seen.routes
     )
     if not wrong:
         return ()
-    at = context.now if touched else None
-    return (EnsureRoutes(plan, at, settles_in(context, status)),)
+    at = release.now if touched else None
+    return (EnsureRoutes(plan, at, settles_in(release)),)
 
 
-def revisions_are_mixed(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+def revisions_are_mixed(release: Release) -> Refusal | None:
     """One shared Service, and gateway objects that do not keep new pods out of the old share."""
-    if not context.shared or not context.seen.routes:
+    if not release.shared or not release.seen.routes:
         return None
     reason = why_shared_service_mixes(
-        context.seen.routes, stable_labels(context, status), _new_labels(context)
+        release.seen.routes, stable_labels(release) or {}, _new_labels(release)
     )
     if reason is None:
         return None
     return Refusal(reason=reasons.SHARED_SERVICE_MIXES_REVISIONS, message=reason)
 
 
-def stable_labels(context: ReleaseContext, status: RolloutStatus) -> dict[str, str]:
-    """Labels of the pods before the release."""
-    running = context.pods_of(moonshift_status(status).stable_revision)
-    return running[0].metadata.labels if running else context.workload.template_labels
+def stable_labels(release: Release) -> dict[str, str] | None:
+    """Labels of the pods before the release; None without a workload, whose routes must come back all the same."""
+    if release.seen.workload is None:
+        return None
+    running = release.pods_of(release.ours.stable_revision)
+    return running[0].metadata.labels if running else release.workload.template_labels
 
 
-def _new_labels(context: ReleaseContext) -> dict[str, str]:
+def _new_labels(release: Release) -> dict[str, str]:
     """Labels of the pods that a step creates."""
-    patch = context.strategy.patch_pod_template_metadata
-    added = patch.labels if patch is not None and context.style is Style.CANARY else {}
-    return {**context.workload.template_labels, **added}
+    patch = release.strategy.patch_pod_template_metadata
+    added = patch.labels if patch is not None and release.style is Style.CANARY else {}
+    return {**release.workload.template_labels, **added}
 
 
-def all_goes_to_new_because(context: ReleaseContext, index: int) -> str:
+def all_goes_to_new_because(release: Release, index: int) -> str:
     """A step that asks for a part of the requests and leaves no old pod to take the rest; empty otherwise.
 
     5 % of one replica is one pod: pods are rounded up, as the original does, and the requests follow the pods.
     """
-    step = context.step(index)
-    if not step.routes_traffic or not context.takes_all(index) or share_of(step.traffic) == 100:
+    step = release.step(index)
+    if not step.routes_traffic or not release.takes_all(index) or share_of(step.traffic) == 100:
         return ""
     asked = "the requests that match" if step.matches else f"{step.traffic} of the traffic"
-    pods = context.batch(index)
+    pods = release.batch(index)
     made = f"all {pods} pods are" if pods > 1 else "the only pod is"
     return (
         f"step({index}) asks for {asked}, but {made} new by its replicas: {step.replicas}; all of the traffic goes to "
@@ -346,16 +344,16 @@ def all_goes_to_new_because(context: ReleaseContext, index: int) -> str:
     )
 
 
-def routed_note(context: ReleaseContext, index: int) -> Note:
+def routed_note(release: Release, index: int) -> Note:
     """The note after a step's routes are in place."""
-    step = context.step(index)
-    if whole := all_goes_to_new_because(context, index):
+    step = release.step(index)
+    if whole := all_goes_to_new_because(release, index):
         return Note(reasons.ROUTED, whole, Severity.WARNING)
     share = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
-    names_left = ", ".join(map(name_of_script, _left_out(context, step)))
+    names_left = ", ".join(map(name_of_script, _left_out(release, step)))
     kept = f"; all that comes through {names_left} goes to the stable version" if names_left else ""
     parts = "".join(
         f"; through {name_of_script(part.reference)} those of {len(part.matches)} of {len(step.matches)} matches do"
-        for part in _partial_matches(context, step)
+        for part in _partial_matches(release, step)
     )
     return Note(reasons.ROUTED, f"step({index}): {share} to the new version{parts}{kept}")

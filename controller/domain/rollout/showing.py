@@ -5,52 +5,45 @@ original's library computes, so that clients can compare them; our own compariso
 another field. Invariant: a name that is not known yet is empty, and a known name stays until another template comes.
 """
 
-from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.rollout.release_context import ReleaseContext, canary_status, known_template
-from controller.domain.rollout.status import with_canary, with_moonshift_status
+from controller.domain.rollout.release_context import known_template
+from controller.domain.rollout.release_value import Release
 
 
-def revision_shown(context: ReleaseContext, status: RolloutStatus) -> str:
+def revision_shown(release: Release) -> str:
     """The name of the present template's revision for clients."""
-    if context.kind is WorkloadKind.DEPLOYMENT:
-        return context.template_name
-    if context.present_revision:
-        return context.present_revision
-    same = known_template(status) == context.template_hash
-    return canary_status(status).canary_revision if same else ""
+    if release.kind is WorkloadKind.DEPLOYMENT:
+        return release.template_name
+    if release.present_revision:
+        return release.present_revision
+    same = known_template(release.status) == release.template_hash
+    return release.shown.canary_revision if same else ""
 
 
-def about_this_template(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def about_this_template(release: Release) -> Release:
     """The status is about the workload's present template."""
-    shown = revision_shown(context, status)
-    return with_canary(
-        with_moonshift_status(status, template=context.template_hash), canary_revision=shown
-    )
+    shown = revision_shown(release)
+    return release.noting(template=release.template_hash).showing(canary_revision=shown)
 
 
-def counted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def counted(release: Release) -> Release:
     """The status with the present number of pods of the new revision, and with the name that these pods carry.
 
     A set's controller creates a deleted ControllerRevision again; until then the status knows that name.
     """
-    revision = context.new_revision or canary_status(status).pod_template_hash
-    found = context.ready(context.new_pods if context.new_revision else context.pods_of(revision))
-    return with_canary(
-        status,
-        pod_template_hash=revision,
-        canary_replicas=found.pods,
-        canary_ready_replicas=found.ready,
+    revision = release.new_revision or release.shown.pod_template_hash
+    found = release.ready(release.new_pods if release.new_revision else release.pods_of(revision))
+    return release.showing(
+        pod_template_hash=revision, canary_replicas=found.pods, canary_ready_replicas=found.ready
     )
 
 
-def names_filled_in(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def names_filled_in(release: Release) -> Release:
     """Between releases: names of revisions that were not known when the status was first written."""
-    inner, present = canary_status(status), context.present_revision
-    if inner.canary_revision != revision_shown(context, status):
-        status = about_this_template(context, status)
-    return with_canary(
-        status,
+    inner, present = release.shown, release.present_revision
+    if inner.canary_revision != revision_shown(release):
+        release = about_this_template(release)
+    return release.showing(
         stable_revision=inner.stable_revision or present,
         pod_template_hash=inner.pod_template_hash or present,
     )

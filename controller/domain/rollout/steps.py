@@ -9,7 +9,7 @@ from typing import assert_never
 
 from msgspec import structs
 
-from controller.api.rollout import RolloutStatus, StepState
+from controller.api.rollout import StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
 from controller.domain.rollout import (
@@ -30,230 +30,227 @@ from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.rehearsing import rehearsal_of_objects
+from controller.domain.rollout.release_context import Style, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import hindrance, join, shared_route_is_closed
-from controller.domain.rollout.status import enter, progressing, with_moonshift_status
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
 
-def decide_step(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def decide_step(release: Release) -> Transition:
     """The next transition of a release without a disturbance."""
-    state = StepState(moonshift_status(status).state)
+    state = StepState(release.ours.state)
     match state:
         case StepState.BEFORE_STEP_UPGRADE:
-            return _before_upgrade(context, status)
+            return _before_upgrade(release)
         case StepState.STEP_UPGRADE:
-            return _upgrade(context, status)
+            return _upgrade(release)
         case StepState.STEP_TRAFFIC_ROUTING:
-            return _route(context, status)
+            return _route(release)
         case StepState.STEP_METRICS_ANALYSIS:
-            return _analyse(context, status)
+            return _analyse(release)
         case StepState.STEP_PAUSED:
-            return _paused(context, status)
+            return _paused(release)
         case StepState.STEP_READY:
-            return _next_step(context, status)
+            return _next_step(release)
         case StepState.COMPLETED:
-            return Stop(status)
+            return release.stop()
         case _:
             assert_never(state)
 
 
-def _upgrading(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    text = messages.in_step(context, moonshift_status(status).step, messages.UPGRADING)
-    return progressing(status, reasons.IN_ROLLING, text, context.now)
+def _upgrading(release: Release) -> Release:
+    text = messages.in_step(release, release.ours.step, messages.UPGRADING)
+    return release.progressing(reasons.IN_ROLLING, text)
 
 
-def _before_upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _before_upgrade(release: Release) -> Transition:
     """A step without traffic settings starts from the original routes.
 
     Except a step that replaces all pods: its routes stay until every pod is new, because the new revision's share would
     fall otherwise.
     """
-    index = moonshift_status(status).step
-    status = _upgrading(context, status)
-    if not context.step(index).routes_traffic and not context.takes_all(index):
-        restored = _following_pods(context, status, index) or restoring.restore(context, status)
+    index = release.ours.step
+    release = _upgrading(release)
+    if not release.step(index).routes_traffic and not release.takes_all(index):
+        restored = _following_pods(release, index) or restoring.restore(release)
         if restored is not None:
             return restored
-    mixed = routing.revisions_are_mixed(context, status)
+    mixed = routing.revisions_are_mixed(release)
     if mixed is not None:
-        return Stop(status, problem=mixed)
-    return Continue(enter(status, StepState.STEP_UPGRADE, context.now))
+        return release.stop(problem=mixed)
+    return release.entering(StepState.STEP_UPGRADE).go_on()
 
 
-def _following_pods(context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
+def _following_pods(release: Release, index: int) -> Stop | None:
     """The stable Services select every revision before the routes send them everything: few old pods may be left."""
-    if not context.routes_lead or not services.pin_is_over(context, index):
+    if not release.routes_lead or not services.pin_is_over(release, index):
         return None
-    actions = services.unpin(context)
-    waits = bool(actions) or services.stable_services_miss_new_pods(context)
-    return Stop(status, actions) if waits else None
+    actions = services.unpin(release)
+    waits = bool(actions) or services.stable_services_miss_new_pods(release)
+    return release.stop(*actions) if waits else None
 
 
-def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _upgrade(release: Release) -> Transition:
     """The step's pods: created, ready, labelled; without traffic settings the old share is removed at once."""
-    index = moonshift_status(status).step
-    status = _upgrading(context, status)
-    emptied = _would_empty_a_service(context, status, index)
+    index = release.ours.step
+    release = _upgrading(release)
+    emptied = _would_empty_a_service(release, index)
     if emptied is not None:
         return emptied
-    pins = services.pin(context, status, index)
-    if _position_comes_first(context, status):
-        return Stop(status, pins)
-    blocked = mechanism_of(context).preconditions(context, status)
+    pins = services.pin(release, index)
+    if _position_comes_first(release):
+        return release.stop(*pins)
+    blocked = mechanism_of(release).preconditions(release)
     if blocked is not None:
-        warned = (*blocked.notes, *other_workloads.warnings(context, pins))
-        return structs.replace(blocked, actions=(*pins, *blocked.actions), notes=warned)
-    if context.takes_all(index) and (pins or services.stable_services_miss_new_pods(context)):
+        warned = (*blocked.notes, *other_workloads.warnings(release, pins))
+        first = (*rehearsal_of_objects(release, pins), *pins)
+        return structs.replace(blocked, actions=(*first, *blocked.actions), notes=warned)
+    if release.takes_all(index) and (pins or services.stable_services_miss_new_pods(release)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
-        return Stop(status, pins)
-    counted = context.ready(context.new_pods)
-    status, announcements = announcing.announce(context, status, index)
-    actions = (*pins, *_pods_of_step(context, status, index), *announcements)
+        return release.stop(*pins)
+    counted = release.ready(release.new_pods)
+    release, announcements = announcing.announce(release, index)
+    actions = (*pins, *_pods_of_step(release, index), *announcements)
     if actions:
-        warned = other_workloads.warnings(context, pins)
-        actions = (*routing.rehearsal(context, status, index), *actions)
-        return Stop(status, actions, notes=warned, wake_at=counted.next_at)
-    if not batches.batch_is_ready(context, index, counted):
-        return Stop(status, wake_at=counted.next_at)
+        warned = other_workloads.warnings(release, pins)
+        rehearsed = rehearsal_of_objects(release, actions)
+        actions = (*routing.rehearsal(release, index), *rehearsed, *actions)
+        return release.stop(*actions, notes=warned, wake_at=counted.next_at)
+    if not batches.batch_is_ready(release, index, counted):
+        return release.stop(wake_at=counted.next_at)
     done = Note(reasons.STEP_UPGRADED, f"upgrade step({index}) canary pods with new versions done")
-    return Continue(enter(status, StepState.STEP_TRAFFIC_ROUTING, context.now), (done,))
+    return release.entering(StepState.STEP_TRAFFIC_ROUTING).go_on(done)
 
 
-def _would_empty_a_service(
-    context: ReleaseContext, status: RolloutStatus, index: int
-) -> Stop | None:
+def _would_empty_a_service(release: Release, index: int) -> Stop | None:
     """The step removes the last old pod, and a stable Service selects no new one."""
-    if not (context.leaves_none(index) and context.old_revision_runs):
+    if not (release.leaves_none(index) and release.old_revision_runs):
         return None
-    problem = last_endpoints.selects_none_of_the_template(context, status)
-    return Stop(status, problem=problem) if problem is not None else None
+    problem = last_endpoints.selects_none_of_the_template(release)
+    return release.stop(problem=problem) if problem is not None else None
 
 
-def _position_comes_first(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _position_comes_first(release: Release) -> bool:
     """The step's pods would look like changes by people while the status still has the step before.
 
     So the step is stored first. A controller that was killed between the move and its status found no stable pod at a
     step that leaves some, concluded that the workload had been at zero replicas, and began the release again. For a
     DaemonSet it concluded that nodes had joined, and replaced the new pods.
     """
-    stored = context.seen.rollout.status
-    if nodes_from_zero.is_daemon_set(context):
-        return largest_visited_batch(context, stored) < largest_visited_batch(context, status)
-    return leaves_stable_pods(context, stored) and not leaves_stable_pods(context, status)
+    stored = release.stored
+    if nodes_from_zero.is_daemon_set(release):
+        return largest_visited_batch(release.at(stored)) < largest_visited_batch(release)
+    return leaves_stable_pods(release.at(stored)) and not leaves_stable_pods(release)
 
 
-def _pods_of_step(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+def _pods_of_step(release: Release, index: int) -> tuple[Action, ...]:
     """The actions that create and label a step's pods; the canary Service follows as soon as their revision is
     known.
     """
-    moves = mechanism_of(context).grow(
-        context,
+    moves = mechanism_of(release).grow(
+        release,
         index,
-        context.ready(context.new_pods),
-        give_back=not context.step(index).routes_traffic,
+        release.ready(release.new_pods),
+        give_back=not release.step(index).routes_traffic,
     )
     copies: tuple[Action, ...] = ()
-    if context.step(index).routes_traffic and not context.takes_all(index):
-        copies = services.canary_services(context)
+    if release.step(index).routes_traffic and not release.takes_all(index):
+        copies = services.canary_services(release)
     return (
         *moves,
         *copies,
-        *batches.missing_labels(context, status, pods_to_label(context, status)),
+        *batches.missing_labels(release, pods_to_label(release)),
     )
 
 
-def _route(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _route(release: Release) -> Transition:
     """The step's routes, and the old share of the pods after their grace period."""
-    index = moonshift_status(status).step
-    regrown = mechanism_of(context).regrow(context, index)
+    index = release.ours.step
+    regrown = mechanism_of(release).regrow(release, index)
     if regrown:
-        return Stop(status, regrown)
-    unused = services.unused_canary_services(context, status, index)
+        return release.stop(*regrown)
+    unused = services.unused_canary_services(release, index)
     if unused is not None:
         return unused
-    if context.step(index).routes_traffic and context.seen.routes and not context.takes_all(index):
-        text = messages.in_step(context, index, messages.ROUTING)
-        status = progressing(status, reasons.IN_ROLLING, text, context.now)
-        status = routing.endpoints_seen(context, status)
-        waiting = _services_ready(context, status)
+    if release.step(index).routes_traffic and release.seen.routes and not release.takes_all(index):
+        text = messages.in_step(release, index, messages.ROUTING)
+        release = release.progressing(reasons.IN_ROLLING, text)
+        release = routing.endpoints_seen(release)
+        waiting = _services_ready(release)
         if waiting is not None:
             return waiting
-        drift = drift_of(context, status, index)
-        status, notes = noted(status, drift, context.now)
+        drift = drift_of(release, index)
+        release, notes = noted(release, drift)
         if drift.held is not None:
-            return Stop(status, wake_at=drift.wake_at, problem=drift.held)
-        actions = routing.ensure_routes(context, status, index)
+            return release.stop(wake_at=drift.wake_at, problem=drift.held)
+        actions = routing.ensure_routes(release, index)
         if actions:
-            return Stop(with_moonshift_status(status, withdrawn_at=None), actions, notes=notes)
-    shut = shared_route_is_closed(context, status)
+            return release.noting(withdrawn_at=None).stop(*actions, notes=notes)
+    shut = shared_route_is_closed(release)
     if shut is not None:
         return shut
-    moved = mechanism_of(context).old_share(context, status, index)
+    moved = mechanism_of(release).old_share(release, index)
     if moved is not None:
         return moved
-    notes = (routing.routed_note(context, index),) if context.step(index).routes_traffic else ()
-    return Continue(enter(status, StepState.STEP_METRICS_ANALYSIS, context.now), notes)
+    notes = (routing.routed_note(release, index),) if release.step(index).routes_traffic else ()
+    return release.entering(StepState.STEP_METRICS_ANALYSIS).go_on(*notes)
 
 
-def _services_ready(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _services_ready(release: Release) -> Stop | None:
     """The canary Services have had the new pods among their endpoints for the grace period."""
-    missing = services.canary_services(context)
+    missing = services.canary_services(release)
     if missing:
-        return Stop(status, missing)
-    return routing.endpoints_grace_period(context, status) or announcing.named_before_share(
-        context, status
-    )
+        return release.stop(*missing)
+    return routing.endpoints_grace_period(release) or announcing.named_before_share(release)
 
 
-def _analyse(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _analyse(release: Release) -> Transition:
     """On to the pause, when the step's metrics have passed and no approval of the step before can be repeated there."""
-    gate = analysing.analyse(context, status)
+    gate = analysing.analyse(release)
     if isinstance(gate, Continue):
         return gate
     if gate is not None:
-        kept = _with_all_kept(context, gate)
+        kept = _with_all_kept(release, gate)
         return structs.replace(kept, actions=(*kept.actions, *gate.actions))
-    if pause.pause_is_too_soon(context, status):
-        return _with_all_kept(
-            context, Stop(status, wake_at=moonshift_status(status).pause_not_before)
-        )
-    passed = with_moonshift_status(status, pause_not_before=None)
-    return Continue(enter(passed, StepState.STEP_PAUSED, context.now))
+    if pause.pause_is_too_soon(release):
+        return _with_all_kept(release, release.stop(wake_at=release.ours.pause_not_before))
+    passed = release.noting(pause_not_before=None)
+    return passed.entering(StepState.STEP_PAUSED).go_on()
 
 
-def _paused(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _paused(release: Release) -> Transition:
     """The end of a step; its pods, Services and routes are kept and repaired."""
-    transition = pause.decide_pause(context, status)
-    return transition if isinstance(transition, Continue) else _with_all_kept(context, transition)
+    transition = pause.decide_pause(release)
+    return transition if isinstance(transition, Continue) else _with_all_kept(release, transition)
 
 
-def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
+def _with_all_kept(release: Release, transition: Stop) -> Stop:
     """`transition` with repairs of the step's autoscalers, pods, Services and routes in addition."""
-    transition = _with_autoscalers_held(context, structs.replace(transition, actions=()))
-    transition = _with_shared_routing(context, transition)
+    transition = _with_autoscalers_held(release, structs.replace(transition, actions=()))
+    transition = _with_shared_routing(release, transition)
     index = moonshift_status(transition.status).step
     due = [
         time
-        for time in (transition.wake_at, context.ready(context.new_pods).next_at)
+        for time in (transition.wake_at, release.ready(release.new_pods).next_at)
         if time is not None
     ]
-    kept = _kept(context, transition.status, index)
+    kept = _kept(release.at(transition.status), index)
     actions = (*transition.actions, *kept)
     transition = structs.replace(transition, actions=actions, wake_at=min(due, default=None))
-    if not (context.step(index).routes_traffic and context.seen.routes) or context.takes_all(index):
+    if not (release.step(index).routes_traffic and release.seen.routes) or release.takes_all(index):
         return transition
-    return _with_routes(context, transition, index)
+    return _with_routes(release, transition, index)
 
 
-def _with_shared_routing(context: ReleaseContext, stop: Stop) -> Stop:
+def _with_shared_routing(release: Release, stop: Stop) -> Stop:
     """`stop`; the Rollout joins again if its TrafficRouting was made again, or is another one now. A problem of the
     TrafficRouting stalls its members, as a problem of a Rollout's own routes does.
     """
-    joining = join(context, stop.status)
+    joining = join(release.at(stop.status))
     if joining is None:
-        return structs.replace(stop, problem=stop.problem or hindrance(context))
+        return structs.replace(stop, problem=stop.problem or hindrance(release))
     return structs.replace(
         stop,
         actions=(*joining.actions, *stop.actions),
@@ -261,9 +258,9 @@ def _with_shared_routing(context: ReleaseContext, stop: Stop) -> Stop:
     )
 
 
-def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:
+def _with_autoscalers_held(release: Release, stop: Stop) -> Stop:
     """`stop`; while the pods are doubled, no autoscaler sizes the workload."""
-    held = autoscalers.hold(context, stop.status) if context.style is Style.BLUE_GREEN else None
+    held = autoscalers.hold(release.at(stop.status)) if release.style is Style.BLUE_GREEN else None
     if held is None:
         return stop
     times = [time for time in (stop.wake_at, held.wake_at) if time is not None]
@@ -276,34 +273,34 @@ def _with_autoscalers_held(context: ReleaseContext, stop: Stop) -> Stop:
     )
 
 
-def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
+def _with_routes(release: Release, transition: Stop, index: int) -> Stop:
     """`transition` with repairs of the routes in addition; without them if another writer changed the routes again."""
-    drift = drift_of(context, transition.status, index)
-    status, notes = noted(transition.status, drift, context.now)
+    drift = drift_of(release.at(transition.status), index)
+    release, notes = noted(release.at(transition.status), drift)
     if drift.held is not None:
         times = [time for time in (transition.wake_at, drift.wake_at) if time is not None]
         return structs.replace(
-            transition, status=status, wake_at=min(times, default=None), problem=drift.held
+            transition, status=release.status, wake_at=min(times, default=None), problem=drift.held
         )
-    actions = (*transition.actions, *routing.ensure_routes(context, status, index))
+    actions = (*transition.actions, *routing.ensure_routes(release, index))
     return structs.replace(
-        transition, status=status, actions=actions, notes=(*transition.notes, *notes)
+        transition, status=release.status, actions=actions, notes=(*transition.notes, *notes)
     )
 
 
-def _kept(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+def _kept(release: Release, index: int) -> tuple[Action, ...]:
     """Repairs while a step waits: pins, the extra Deployment's size, labels, canary Services."""
-    actions: tuple[Action, ...] = services.pin(context, status, index)
-    actions += mechanism_of(context).keep(context, index)
-    actions += batches.missing_labels(context, status, pods_to_label(context, status))
-    if context.step(index).routes_traffic and not context.takes_all(index):
-        actions += services.canary_services(context)
+    actions: tuple[Action, ...] = services.pin(release, index)
+    actions += mechanism_of(release).keep(release, index)
+    actions += batches.missing_labels(release, pods_to_label(release))
+    if release.step(index).routes_traffic and not release.takes_all(index):
+        actions += services.canary_services(release)
     return actions
 
 
-def _next_step(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _next_step(release: Release) -> Transition:
     """On to the next step, or to the end."""
-    index = moonshift_status(status).step
-    if index >= len(context.steps):
-        return Continue(enter(status, StepState.COMPLETED, context.now))
-    return Continue(go_to(context, status, index + 1))
+    index = release.ours.step
+    if index >= len(release.steps):
+        return release.entering(StepState.COMPLETED).go_on()
+    return go_to(release, index + 1).go_on()

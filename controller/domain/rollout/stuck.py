@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import structs
 
 from controller.api.duration import later
-from controller.api.rollout import RolloutStatus, StepState
+from controller.api.rollout import StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, StatusCondition
 from controller.domain import reasons
@@ -19,7 +19,7 @@ from controller.domain.decision import FindCauseOfMissingPods, Refusal
 from controller.domain.pods.trouble import Trouble, problem_of_creation, problem_of_pods
 from controller.domain.rollout.empty_sides import own_selector, selector_in_words, selects_any
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import condition
 from controller.domain.rollout.transition import Stop
 
@@ -27,27 +27,27 @@ TROUBLE_TOLERATED_FOR = timedelta(minutes=1)
 """The time after which a problem of pods stalls the release."""
 
 
-def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
+def with_trouble(release: Release, stop: Stop, began: datetime) -> Stop:
     """`stop`, stalled if pods of the work that began at `began` have a problem; else with a time to look again."""
-    trouble = trouble_of(context, stop.status)
-    since = trouble.since if trouble is not None else _missing_since(context)
+    trouble = trouble_of(release.at(stop.status))
+    since = trouble.since if trouble is not None else _missing_since(release)
     if trouble is None and since is None:
         return stop
     due = later(max(began, since or began), TROUBLE_TOLERATED_FOR)
-    if due > context.now:
+    if due > release.now:
         return structs.replace(stop, wake_at=min(stop.wake_at or due, due))
     if trouble is None:
         asked = FindCauseOfMissingPods(
-            context.workload_key, context.meta.uid, _counts(context, stop.status)
+            release.workload_key, release.meta.uid, _counts(release.at(stop.status))
         )
         return structs.replace(stop, actions=(*stop.actions, asked))
-    return structs.replace(stop, problem=_problem(context, stop.status, trouble))
+    return structs.replace(stop, problem=_problem(release.at(stop.status), trouble))
 
 
-def trouble_of(context: ReleaseContext, status: RolloutStatus) -> Trouble | None:
+def trouble_of(release: Release) -> Trouble | None:
     """The reason why pods that the step waits for are not created, or not ready."""
-    awaited = (*_awaited(context, status), *_ended_in_place_of_awaited(context, status))
-    return problem_of_creation(_conditions(context)) or problem_of_pods(awaited)
+    awaited = (*_awaited(release), *_ended_in_place_of_awaited(release))
+    return problem_of_creation(_conditions(release)) or problem_of_pods(awaited)
 
 
 def pod_troubles(trouble: Trouble) -> str:
@@ -57,43 +57,43 @@ def pod_troubles(trouble: Trouble) -> str:
     return f"{pod}{trouble.text}{since}"
 
 
-def _awaited(context: ReleaseContext, status: RolloutStatus) -> tuple[Pod, ...]:
-    ours = moonshift_status(status)
+def _awaited(release: Release) -> tuple[Pod, ...]:
+    ours = release.ours
     if ours.goal == Goal.SCALED_AWAY:
-        return context.pods_of(ours.stable_revision)
-    return context.promoted_pods if ours.goal else context.new_pods
+        return release.pods_of(ours.stable_revision)
+    return release.promoted_pods if ours.goal else release.new_pods
 
 
-def _ended_in_place_of_awaited(context: ReleaseContext, status: RolloutStatus) -> list[Pod]:
+def _ended_in_place_of_awaited(release: Release) -> list[Pod]:
     """Pods of this release that have ended while pods are missing: nodes that refuse each new pod leave such pods.
 
     With all pods there, an ended one (evicted, say) says nothing about the release.
     """
-    ours = moonshift_status(status)
-    awaited = [pod for pod in _awaited(context, status) if not pod.metadata.deleting]
-    if len(awaited) >= (context.replicas if ours.goal else context.wanted(ours.step)):
+    ours = release.ours
+    awaited = [pod for pod in _awaited(release) if not pod.metadata.deleting]
+    if len(awaited) >= (release.replicas if ours.goal else release.wanted(ours.step)):
         return []
-    revision = _awaited_revision(context, status)
-    began = ours.started_at or context.now
+    revision = _awaited_revision(release)
+    began = ours.started_at or release.now
     return [
         pod
-        for seen in (context.workload, *context.seen.canaries)
+        for seen in (release.workload, *release.seen.canaries)
         for pod in seen.ended_pods
         if pod.revision == revision and (pod.metadata.creation_timestamp or began) >= began
     ]
 
 
-def _awaited_revision(context: ReleaseContext, status: RolloutStatus) -> str:
-    ours = moonshift_status(status)
+def _awaited_revision(release: Release) -> str:
+    ours = release.ours
     if ours.goal == Goal.SCALED_AWAY:
         return ours.stable_revision
-    return context.present_revision if ours.goal else context.new_revision
+    return release.present_revision if ours.goal else release.new_revision
 
 
-def _conditions(context: ReleaseContext) -> tuple[StatusCondition, ...]:
+def _conditions(release: Release) -> tuple[StatusCondition, ...]:
     """Conditions of the workload, of its ReplicaSets that want pods, and of the extra Deployments."""
     found: tuple[StatusCondition, ...] = ()
-    for seen in (context.workload, *context.seen.canaries):
+    for seen in (release.workload, *release.seen.canaries):
         found += seen.object.status.conditions
         if isinstance(seen.object, Deployment):
             active = (rs for rs, _ in seen.replica_sets if rs.active)
@@ -101,58 +101,56 @@ def _conditions(context: ReleaseContext) -> tuple[StatusCondition, ...]:
     return found
 
 
-def _counts(context: ReleaseContext, status: RolloutStatus) -> str:
-    ours, pods = moonshift_status(status), context.ready(_awaited(context, status))
+def _counts(release: Release) -> str:
+    ours, pods = release.ours, release.ready(_awaited(release))
     if ours.goal == Goal.SCALED_AWAY:
-        return f"back from zero replicas: {pods.ready} of {context.replicas} stable pods are ready"
+        return f"back from zero replicas: {pods.ready} of {release.replicas} stable pods are ready"
     if ours.goal:
-        return f"the end of the release ({ours.goal}): {pods.ready} of {context.replicas} pods are ready"
-    wanted = context.wanted(ours.step)
+        return f"the end of the release ({ours.goal}): {pods.ready} of {release.replicas} pods are ready"
+    wanted = release.wanted(ours.step)
     made = f"{pods.pods} made, " if pods.pods < wanted else ""
     return f"step({ours.step}): of {wanted} new pods {made}{pods.ready} ready"
 
 
-def _problem(context: ReleaseContext, status: RolloutStatus, trouble: Trouble) -> Refusal:
-    head = f"{_counts(context, status)}; {f'pod {trouble.pod}: ' if trouble.pod else ''}"
-    text = steady(
-        context, trouble.reason, head, f"{_counts(context, status)}; {pod_troubles(trouble)}"
-    )
-    return Refusal(trouble.reason, text, object=context.workload_name)
+def _problem(release: Release, trouble: Trouble) -> Refusal:
+    head = f"{_counts(release)}; {f'pod {trouble.pod}: ' if trouble.pod else ''}"
+    text = steady(release, trouble.reason, head, f"{_counts(release)}; {pod_troubles(trouble)}")
+    return Refusal(trouble.reason, text, object=release.workload_name)
 
 
-def steady(context: ReleaseContext, reason: str, head: str, text: str) -> str:
+def steady(release: Release, reason: str, head: str, text: str) -> str:
     """`text`, or the present text if it is about the same problem: details alternate between passes."""
-    before = condition(context.seen.rollout.status, "Stalled")
+    before = condition(release.stored, "Stalled")
     same = before is not None and before.reason == reason and before.message.startswith(head)
     return before.message if before is not None and same else text
 
 
-def _missing_since(context: ReleaseContext) -> datetime | None:
+def _missing_since(release: Release) -> datetime | None:
     """When the newest pod was created of a set with too few pods and none being deleted: the reason is only in
     Events.
     """
-    pods = context.workload.pods
-    if context.kind is WorkloadKind.DEPLOYMENT or len(pods) >= context.replicas:
+    pods = release.workload.pods
+    if release.kind is WorkloadKind.DEPLOYMENT or len(pods) >= release.replicas:
         return None
     if any(pod.metadata.deleting for pod in pods):
         return None
     made = [pod.metadata.creation_timestamp for pod in pods]
-    return max((at for at in made if at is not None), default=context.meta.creation_timestamp)
+    return max((at for at in made if at is not None), default=release.meta.creation_timestamp)
 
 
-def selects_no_new_pod(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+def selects_no_new_pod(release: Release) -> Refusal | None:
     """The step waits for endpoints of a Service whose selector matches none of its ready pods."""
-    ready = [pod for pod in context.new_pods if pod.ready_since is not None]
-    if moonshift_status(status).state != StepState.STEP_TRAFFIC_ROUTING or not ready:
+    ready = [pod for pod in release.new_pods if pod.ready_since is not None]
+    if release.ours.state != StepState.STEP_TRAFFIC_ROUTING or not ready:
         return None
-    for stable in context.stable_services:
-        name = context.canary_service_of(stable)
-        wanted = own_selector(context, name)
+    for stable in release.stable_services:
+        name = release.canary_service_of(stable)
+        wanted = own_selector(release, name)
         if not wanted or selects_any(wanted, ready):
             continue
-        original = own_selector(context, stable)
+        original = own_selector(release, stable)
         copied = name != stable and bool(original) and not selects_any(original, ready)
-        named = f"Service {context.namespace}/{stable if copied else name}"
+        named = f"Service {release.namespace}/{stable if copied else name}"
         words = selector_in_words(original if copied else wanted)
         copy = f" (nor does its copy {name})" if copied else ""
         return Refusal(

@@ -36,9 +36,10 @@ from controller.domain.rollout import autoscalers, routing
 from controller.domain.rollout.beginning import stable_at_admission
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.naming import new_in_words
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.showing import revision_shown
-from controller.domain.rollout.status import condition, enter, with_moonshift_status
+from controller.domain.rollout.status import condition
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.original.httproute import computed_original
@@ -47,38 +48,36 @@ _BUSY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
 _AT_REST = ("", StepState.COMPLETED)
 
 
-def taking_over(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def taking_over(release: Release) -> Stop | None:
     """Take a release of the original over; None if there is none, or if it is ours already."""
-    before = context.seen.rollout.status
-    if moonshift_status(status).release or moonshift_status(before).release:
+    before = release.stored
+    if release.ours.release or moonshift_status(before).release:
         return None
-    if context.seen.workload is None:
-        if not _left_by_the_original(status):
+    if release.seen.workload is None:
+        if not _left_by_the_original(release.status):
             return None
-        return Stop(
-            _without_workload(context, status), (*_pins(context), *_drop_batch_release(context))
-        )
-    if _is_held_by_the_original(context, status):
-        problem = autoscalers.unknown(context)
-        actions = _take_all_over(context, status) if problem is None else ()
-        return Stop(status, actions, problem=problem)
-    if not _left_by_the_original(status):
+        return _without_workload(release).stop(*_pins(release), *_drop_batch_release(release))
+    if _is_held_by_the_original(release):
+        problem = autoscalers.unknown(release)
+        actions = _take_all_over(release) if problem is None else ()
+        return release.stop(*actions, problem=problem)
+    if not _left_by_the_original(release.status):
         return None
     text = (
-        f"the release of {new_in_words(context)} that OpenKruise Rollouts began goes on at "
-        f"step({_step(context, status)}/{len(context.steps)})"
+        f"the release of {new_in_words(release)} that OpenKruise Rollouts began goes on at "
+        f"step({_step(release)}/{len(release.steps)})"
     )
-    return Stop(_resumed(context, status), notes=(Note(reasons.TAKEN_OVER, text),))
+    return _resumed(release).stop(notes=(Note(reasons.TAKEN_OVER, text),))
 
 
-def _is_held_by_the_original(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _is_held_by_the_original(release: Release) -> bool:
     """The original holds the workload. Without a mark only a release under way proves it: `kubectl rollout undo` brings
     old annotations back.
     """
-    workload = context.workload.object
-    name = context.seen.rollout.metadata.name
+    workload = release.workload.object
+    name = release.seen.rollout.metadata.name
     held = moved_by_the_original(workload, name)
-    return held and (marked_for(workload) == name or _left_by_the_original(status))
+    return held and (marked_for(workload) == name or _left_by_the_original(release.status))
 
 
 def _left_by_the_original(status: RolloutStatus) -> bool:
@@ -95,38 +94,38 @@ def _left_by_the_original(status: RolloutStatus) -> bool:
 # --- what the original holds --------------------------------------------------------------------
 
 
-def _take_all_over(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
-    seen = context.seen
-    inner = status.of_release or CanaryStatus()
-    stable, template = _stable(context, inner)
+def _take_all_over(release: Release) -> tuple[Action, ...]:
+    seen = release.seen
+    inner = release.status.of_release or CanaryStatus()
+    stable, template = _stable(release, inner)
     return (
-        *(_canary(context, extra) for extra in seen.originals_canaries),
-        *(_autoscaler(context, found) for found in seen.detached_autoscalers),
-        *_routes(context),
-        *_pins(context),
-        *_drop_batch_release(context),
+        *(_canary(release, extra) for extra in seen.originals_canaries),
+        *(_autoscaler(release, found) for found in seen.detached_autoscalers),
+        *_routes(release),
+        *_pins(release),
+        *_drop_batch_release(release),
         TakeOverWorkload(
-            kind=context.kind_name,
-            workload=context.workload_key,
-            generation=context.meta.generation,
+            kind=release.kind_name,
+            workload=release.workload_key,
+            generation=release.meta.generation,
             rollout=seen.rollout.metadata.name,
-            release=context.template_hash,
+            release=release.template_hash,
             stable_revision=stable,
             stable_template=template,
         ),
     )
 
 
-def _canary(context: ReleaseContext, extra: WorkloadSeen) -> TakeOverCanary:
+def _canary(release: Release, extra: WorkloadSeen) -> TakeOverCanary:
     meta = extra.deployment.metadata
     same_template = _pods_of(extra.deployment.spec.template) == _pods_of(
-        context.deployment.spec.template
+        release.deployment.spec.template
     )
     return TakeOverCanary(
         deployment=meta.key,
         resource_version=meta.resource_version,
-        rollout_uid=context.seen.rollout.metadata.uid,
-        template_hash=context.template_hash if same_template else "",
+        rollout_uid=release.seen.rollout.metadata.uid,
+        template_hash=release.template_hash if same_template else "",
         finalizers=tuple(f for f in meta.finalizers if f != names.ORIGINALS_CANARY_FINALIZER),
     )
 
@@ -136,28 +135,28 @@ def _pods_of(template: msgspec.Raw) -> JsonObject:
     return child(msgspec.json.decode(template), "spec")
 
 
-def _autoscaler(context: ReleaseContext, found: Autoscaler) -> TakeOverAutoscaler:
+def _autoscaler(release: Release, found: Autoscaler) -> TakeOverAutoscaler:
     meta = found.metadata
-    return TakeOverAutoscaler(meta.key, meta.resource_version, context.meta.name, original(found))
+    return TakeOverAutoscaler(meta.key, meta.resource_version, release.meta.name, original(found))
 
 
-def _routes(context: ReleaseContext) -> tuple[TakeOverRoute, ...]:
+def _routes(release: Release) -> tuple[TakeOverRoute, ...]:
     """The gateway objects whose original the original controller does not store."""
     found = []
-    for route in context.seen.routes:
+    for route in release.seen.routes:
         if not isinstance(route.state, RoutePresent) or route.state.in_use:
             continue
         text = computed_original(bytes(route.state.raw), route.reference)
         if text is not None:
-            key = Key(context.namespace, route.reference.name)
+            key = Key(release.namespace, route.reference.name)
             found.append(TakeOverRoute(route.reference, key, text, route.state.raw))
     return tuple(found)
 
 
-def _pins(context: ReleaseContext) -> tuple[PinService, ...]:
+def _pins(release: Release) -> tuple[PinService, ...]:
     """The stable Services that the original pinned to one revision without recording it."""
-    label = context.revision_label
-    seen = (context.service(name) for name in context.stable_services)
+    label = release.revision_label
+    seen = (release.service(name) for name in release.stable_services)
     return tuple(
         PinService(
             found.metadata.key, found.metadata.resource_version, label, found.spec.selector[label]
@@ -169,60 +168,58 @@ def _pins(context: ReleaseContext) -> tuple[PinService, ...]:
     )
 
 
-def _drop_batch_release(context: ReleaseContext) -> tuple[DropBatchRelease]:
-    return (DropBatchRelease(Key(context.namespace, context.seen.rollout.metadata.name)),)
+def _drop_batch_release(release: Release) -> tuple[DropBatchRelease]:
+    return (DropBatchRelease(Key(release.namespace, release.seen.rollout.metadata.name)),)
 
 
 # --- the status ---------------------------------------------------------------------------------
 
 
-def _resumed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    inner = status.of_release or CanaryStatus()
-    stable, template = _stable(context, inner)
+def _resumed(release: Release) -> Release:
+    inner = release.status.of_release or CanaryStatus()
+    stable, template = _stable(release, inner)
     state = inner.current_step_state
-    known = _is_about_this_template(context, inner)
-    edited = bool(inner.rollout_hash) and inner.rollout_hash != context.seen.plan_hash
-    index = _step(context, status)
+    known = _is_about_this_template(release, inner)
+    edited = bool(inner.rollout_hash) and inner.rollout_hash != release.seen.plan_hash
+    index = _step(release)
     ours = MoonshiftStatus(
-        release=context.release,
-        revision=context.template_hash,
+        release=release.identity,
+        revision=release.template_hash,
         # Without it the present template counts as another revision, which begins at step 1.
-        template=context.template_hash if known else "",
+        template=release.template_hash if known else "",
         step=index,
-        step_plan="" if edited or not context.steps else context.step(index).identity,
-        step_replicas=inner.canary_replicas if edited else _replicas(context, index),
-        workload_uid=context.meta.uid,
+        step_plan="" if edited or not release.steps else release.step(index).identity,
+        step_replicas=inner.canary_replicas if edited else _replicas(release, index),
+        workload_uid=release.meta.uid,
         stable_revision=stable,
         stable_template=template,
-        config=moonshift_status(status).config,
-        visits=opened((), index, context.now),
-        started_at=context.now,
-        route_plan=routing.observed_plan(context) or "",
-        goal=_goal(status, state),
+        config=release.ours.config,
+        visits=opened((), index, release.now),
+        started_at=release.now,
+        route_plan=routing.observed_plan(release) or "",
+        goal=_goal(release.status, state),
     )
-    status = structs.replace(status, moonshift=ours)
+    release = release.reporting(moonshift=ours)
     shown = structs.replace(
         inner,
         current_step_index=index,
         stable_revision=stable,
-        canary_revision=revision_shown(context, status) if known else inner.canary_revision,
+        canary_revision=revision_shown(release) if known else inner.canary_revision,
         finalising_step="",
     )
-    return enter(status.with_release(shown), _state(state), context.now)
+    return release.at(release.status.with_release(shown)).entering(_state(state))
 
 
-def _without_workload(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _without_workload(release: Release) -> Release:
     """The workload was deleted while no controller ran: only routes and Services are left to restore."""
-    inner = status.of_release or CanaryStatus()
+    inner = release.status.of_release or CanaryStatus()
     ours = MoonshiftStatus(
         release=inner.canary_revision or names.CONTROL_INFO,
         step=1,
-        workload_uid=context.seen.rollout.metadata.uid,
+        workload_uid=release.seen.rollout.metadata.uid,
         stable_revision=inner.stable_revision,
     )
-    return with_moonshift_status(
-        structs.replace(status, moonshift=ours), state=StepState.STEP_UPGRADE
-    )
+    return release.reporting(moonshift=ours).noting(state=StepState.STEP_UPGRADE)
 
 
 def _state(found: str) -> StepState:
@@ -239,29 +236,31 @@ def _goal(status: RolloutStatus, state: str) -> str:
     return Goal.SUCCESS if ending and state == StepState.COMPLETED else ""
 
 
-def _step(context: ReleaseContext, status: RolloutStatus) -> int:
-    found = status.of_release.current_step_index if status.of_release is not None else 1
-    return max(1, min(found, len(context.steps)))
+def _step(release: Release) -> int:
+    found = (
+        release.status.of_release.current_step_index if release.status.of_release is not None else 1
+    )
+    return max(1, min(found, len(release.steps)))
 
 
-def _replicas(context: ReleaseContext, index: int) -> int | str | None:
-    return context.step(index).replicas if context.steps else None
+def _replicas(release: Release, index: int) -> int | str | None:
+    return release.step(index).replicas if release.steps else None
 
 
-def _stable(context: ReleaseContext, inner: CanaryStatus) -> tuple[str, str]:
+def _stable(release: Release, inner: CanaryStatus) -> tuple[str, str]:
     """Revision and template hash of the pods that ran when the release began, as the original recorded them."""
-    label = context.meta.labels.get(names.STABLE_REVISION, "")
+    label = release.meta.labels.get(names.STABLE_REVISION, "")
     for revision in filter(None, (inner.stable_revision, label)):
-        template = template_of(context.workload, revision)
+        template = template_of(release.workload, revision)
         if template:
             return revision, template
-    return stable_at_admission(context)
+    return stable_at_admission(release)
 
 
-def _is_about_this_template(context: ReleaseContext, inner: CanaryStatus) -> bool:
+def _is_about_this_template(release: Release, inner: CanaryStatus) -> bool:
     """The step in the original's record was reached with the workload's present template."""
-    if context.kind is WorkloadKind.DEPLOYMENT:
-        if inner.canary_revision == context.template_name:
+    if release.kind is WorkloadKind.DEPLOYMENT:
+        if inner.canary_revision == release.template_name:
             return True
-        return bool(inner.pod_template_hash) and inner.pod_template_hash == context.new_revision
-    return bool(inner.canary_revision) and inner.canary_revision == context.present_revision
+        return bool(inner.pod_template_hash) and inner.pod_template_hash == release.new_revision
+    return bool(inner.canary_revision) and inner.canary_revision == release.present_revision

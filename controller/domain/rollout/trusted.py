@@ -28,12 +28,10 @@ from controller.domain.rollout.beginning import stable_at_admission
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
-    canary_status,
     known_template,
     moonshift_status,
 )
-from controller.domain.rollout.status import with_canary, with_moonshift_status
+from controller.domain.rollout.release_value import Release
 
 SKEW = timedelta(minutes=10)
 """How far the clock of another replica may be ahead."""
@@ -43,77 +41,74 @@ _EXCHANGES = ("", "stable", "returned")
 _LED_AWAY = ("", "service", "routes")
 
 
-def trusted(context: ReleaseContext) -> tuple[RolloutStatus, tuple[Note, ...]]:
-    """The stored status as far as it can be believed, and a note if that is not all of it."""
-    rollout = context.seen.rollout
-    status, doubts = rollout.status, list(rollout.unreadable)
+def trusted(release: Release) -> tuple[Release, tuple[Note, ...]]:
+    """The release with its stored status as far as it can be believed, and a note if that is not all of it."""
+    doubts = list(release.seen.rollout.unreadable)
     for doubt, rule in _RULES:
-        mended = rule(context, status)
-        if mended != status:
+        mended = rule(release)
+        if mended.status != release.status:
             doubts.append(doubt)
-            status = mended
+            release = mended
     if not doubts:
-        return status, ()
-    if _is_at_a_step(context, status):
-        status = with_moonshift_status(
-            _asked_again(context, status), approval=None, pause_not_before=None
-        )
+        return release, ()
+    if _is_at_a_step(release):
+        release = _asked_again(release).noting(approval=None, pause_not_before=None)
     text = (
         f"the status said what cannot be ({'; '.join(doubts)}) and was mended from what is seen; the controller did "
         "not write it like this, and the API server's audit log says who did"
     )
-    return status, (Note(reasons.STATUS_MENDED, text, Severity.WARNING),)
+    return release.believed(), (Note(reasons.STATUS_MENDED, text, Severity.WARNING),)
 
 
-def _is_at_a_step(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _is_at_a_step(release: Release) -> bool:
     """A release is under way, and its steps have not ended."""
-    ours = moonshift_status(status)
+    ours = release.ours
     return (
-        status.phase == Phase.PROGRESSING
-        and bool(ours.release and context.steps)
+        release.status.phase == Phase.PROGRESSING
+        and bool(ours.release and release.steps)
         and not ours.goal
-        and context.seen.workload is not None
+        and release.seen.workload is not None
     )
 
 
-def _asked_again(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _asked_again(release: Release) -> Release:
     """The present step begins again: its pods and routes stay, and its pause is entered anew."""
-    return go_to(context, status, min(max(1, moonshift_status(status).step), len(context.steps)))
+    return go_to(release, min(max(1, release.ours.step), len(release.steps)))
 
 
 # --- the rules: each returns the status that it can believe -----------------------------------------
 
 
-def _known_words(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _known_words(release: Release) -> Release:
     """Phases, states and ends are those that the controller knows."""
-    if status.phase not in ("", *Phase):
-        status = structs.replace(status, phase=Phase.PROGRESSING if _released(status) else "")
-    ours = moonshift_status(status)
+    if release.status.phase not in ("", *Phase):
+        release = release.reporting(phase=Phase.PROGRESSING if _released(release.status) else "")
+    ours = release.ours
     changes: dict[str, object] = {}
     if ours.state not in ("", *StepState):
         changes["state"] = StepState.BEFORE_STEP_UPGRADE
     if ours.goal not in ("", *Goal):
         changes["goal"] = ""
     if ours.template_exchange not in _EXCHANGES or (
-        ours.template_exchange and context.kind not in _BY_NODES
+        ours.template_exchange and release.kind not in _BY_NODES
     ):
         changes["template_exchange"] = ""
     sides = {name: side for name, side in ours.empty_sides.items() if side.led_away in _LED_AWAY}
     if len(sides) < len(ours.empty_sides):
         changes["empty_sides"] = sides
-    return with_moonshift_status(status, **changes) if changes else status
+    return release.noting(**changes) if changes else release
 
 
 def _released(status: RolloutStatus) -> bool:
     return bool(moonshift_status(status).release)
 
 
-def _possible_times(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _possible_times(release: Release) -> Release:
     """No time lies ahead; a missing one counts as now, so that waits can only become longer."""
-    latest = context.now + SKEW
-    ours = moonshift_status(status)
+    latest = release.now + SKEW
+    ours = release.ours
     mended = _with_times(ours, latest)
-    return structs.replace(status, moonshift=mended) if mended is not ours else status
+    return release.reporting(moonshift=mended) if mended is not ours else release
 
 
 def _with_times(value: object, latest: datetime) -> object:
@@ -144,78 +139,78 @@ def _with_times(value: object, latest: datetime) -> object:
     return value
 
 
-def _one_place(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _one_place(release: Release) -> Release:
     """The step is in the plan, and what is written about it in three places agrees in two of them at least.
 
     A person may have changed `currentStepIndex` by hand, which `jump` reports. A plan that was edited is shorter.
     """
-    ours, inner = moonshift_status(status), canary_status(status)
-    if not _is_at_a_step(context, status):
-        return status
+    ours, inner = release.ours, release.shown
+    if not _is_at_a_step(release):
+        return release
     visited = ours.visits[-1].step if ours.visits else 0
     known = [step for step in (visited, inner.current_step_index) if step >= 1]
     step = ours.step
     if known and step not in known:
         step = min(step, *known) if step >= 1 else min(known)
-    if not _is_edited(context, inner):
-        step = min(step, len(context.steps))
+    if not _is_edited(release, inner):
+        step = min(step, len(release.steps))
     step = max(1, step)
-    return status if step == ours.step else with_moonshift_status(status, step=step)
+    return release if step == ours.step else release.noting(step=step)
 
 
-def _is_edited(context: ReleaseContext, inner: CanaryStatus) -> bool:
+def _is_edited(release: Release, inner: CanaryStatus) -> bool:
     """The plan is another one than the status is about."""
-    return inner.rollout_hash not in ("", context.seen.plan_hash)
+    return inner.rollout_hash not in ("", release.seen.plan_hash)
 
 
-def _one_state(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _one_state(release: Release) -> Release:
     """The state is the one that clients see; they write StepReady over it, which is their approval."""
-    ours, shown = moonshift_status(status), canary_status(status).current_step_state
-    if not _is_at_a_step(context, status) or shown in ("", ours.state, StepState.STEP_READY):
-        return status
-    return with_moonshift_status(status, state=StepState.BEFORE_STEP_UPGRADE)
+    ours, shown = release.ours, release.shown.current_step_state
+    if not _is_at_a_step(release) or shown in ("", ours.state, StepState.STEP_READY):
+        return release
+    return release.noting(state=StepState.BEFORE_STEP_UPGRADE)
 
 
-def _reached_end(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _reached_end(release: Release) -> Release:
     """A release succeeds at the last step, in its last state. A plan that was edited since then may be longer."""
-    ours, inner = moonshift_status(status), canary_status(status)
-    last = ours.step >= len(context.steps) or _is_edited(context, inner)
+    ours, inner = release.ours, release.shown
+    last = ours.step >= len(release.steps) or _is_edited(release, inner)
     at_the_last = last and StepState.COMPLETED in (ours.state, inner.current_step_state)
-    if ours.goal == Goal.SUCCESS and _released(status) and not at_the_last:
-        return with_moonshift_status(status, goal="", goal_since=None)
-    completed = ours.state == StepState.COMPLETED and _is_at_a_step(context, status)
+    if ours.goal == Goal.SUCCESS and _released(release.status) and not at_the_last:
+        return release.noting(goal="", goal_since=None)
+    completed = ours.state == StepState.COMPLETED and _is_at_a_step(release)
     if completed and not last:
-        return with_moonshift_status(status, state=StepState.BEFORE_STEP_UPGRADE)
-    return status
+        return release.noting(state=StepState.BEFORE_STEP_UPGRADE)
+    return release
 
 
-def _asked_for_phase(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _asked_for_phase(release: Release) -> Release:
     """A Rollout that is not disabled, and was not when its end began, is not on the way to be."""
-    leaving = status.phase == Phase.DISABLING and not context.seen.rollout.spec.disabled
-    found = canary_status(status).finalising_step
-    if leaving and not found and _released(status):
-        return structs.replace(status, phase=Phase.PROGRESSING)
-    return status
+    leaving = release.status.phase == Phase.DISABLING and not release.seen.rollout.spec.disabled
+    found = release.shown.finalising_step
+    if leaving and not found and _released(release.status):
+        return release.reporting(phase=Phase.PROGRESSING)
+    return release
 
 
-def _old_revision(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+def _old_revision(release: Release) -> Release:
     """The stable revision is not the one that is being released: the workload itself says which one it is."""
-    ours = moonshift_status(status)
-    if not _is_at_a_step(context, status) or ours.by_id or ours.returning:
-        return status
-    if known_template(status) != context.template_hash:
-        return status
-    is_new = context.template_hash == ours.stable_template or (
-        bool(ours.stable_revision) and ours.stable_revision == context.new_revision
+    ours = release.ours
+    if not _is_at_a_step(release) or ours.by_id or ours.returning:
+        return release
+    if known_template(release.status) != release.template_hash:
+        return release
+    is_new = release.template_hash == ours.stable_template or (
+        bool(ours.stable_revision) and ours.stable_revision == release.new_revision
     )
-    revision, template = stable_at_admission(context) if is_new else ("", "")
-    if not revision or template == context.template_hash:
-        return status
-    status = with_canary(status, stable_revision=revision)
-    return with_moonshift_status(status, stable_revision=revision, stable_template=template)
+    revision, template = stable_at_admission(release) if is_new else ("", "")
+    if not revision or template == release.template_hash:
+        return release
+    release = release.showing(stable_revision=revision)
+    return release.noting(stable_revision=revision, stable_template=template)
 
 
-Rule = Callable[[ReleaseContext, RolloutStatus], RolloutStatus]
+Rule = Callable[[Release], Release]
 _RULES: tuple[tuple[str, Rule], ...] = (
     ("a word that has no meaning", _known_words),
     ("a time that lies ahead or long ago", _possible_times),

@@ -9,8 +9,8 @@ status says about a name was checked by nobody. It must not decide whether the r
 from datetime import timedelta
 
 from controller.api.rollout import APPROVALS_KEPT, Approval, RolloutStatus
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
 
 NOT_RECORDED = "the author is not recorded: no webhook answered"
 BEHIND = timedelta(minutes=1)
@@ -31,12 +31,12 @@ def is_signed(status: RolloutStatus, to: int = 0) -> bool:
     return False
 
 
-def signed(context: ReleaseContext, status: RolloutStatus, to: int = 0) -> RolloutStatus:
+def signed(release: Release, to: int = 0) -> Release:
     """The status with an entry without a name, if the record has none."""
-    if is_signed(status, to):
-        return status
-    ours = moonshift_status(status)
+    if is_signed(release.status, to):
+        return release
+    ours = release.ours
     words = ours.approval.message if ours.approval is not None and not to else ""
     message = f"{NOT_RECORDED}; in their words: {words}" if words else NOT_RECORDED
-    entry = Approval(step=ours.step, at=context.now, to=to, message=message)
-    return with_moonshift_status(status, approvals=(*ours.approvals, entry)[-APPROVALS_KEPT:])
+    entry = Approval(step=ours.step, at=release.now, to=to, message=message)
+    return release.noting(approvals=(*ours.approvals, entry)[-APPROVALS_KEPT:])

@@ -48,7 +48,7 @@ def is_service(host: str, service: str, namespace: str) -> bool:
     )
 
 
-def destinations_in(value: Json) -> Iterator[Destination]:
+def destinations_in(value: object) -> Iterator[Destination]:
     """All destinations in a tree, in order."""
     if isinstance(value, dict):
         for key, item in value.items():

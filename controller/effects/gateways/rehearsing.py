@@ -16,10 +16,9 @@ from controller.effects.gateways import refusals
 from controller.effects.gateways.answers import TriedOf
 from controller.effects.gateways.companions import RoutedObjects
 from controller.effects.gateways.targets import Target
+from controller.effects.rehearsing import NO_DRY_RUN
 from controller.errors import AlreadyExists
 
-_NO_DRY_RUN = "does not support dry run"
-"""The API server's words, with code 400, if a webhook with side effects would have to be called."""
 _DENIED = "denied the request"
 """The API server's words if a webhook refuses."""
 
@@ -83,7 +82,7 @@ class Rehearsal:
 def _is_no_answer(failure: Exception, plan: RoutePlan) -> bool:
     """Whether the real write may succeed nevertheless."""
     words = str(failure)
-    if _NO_DRY_RUN in words:
+    if NO_DRY_RUN in words:
         return True
     missing = {item.canary_service for item in plan.references if not item.shared}
     return _DENIED in words and any(name in words.partition(_DENIED)[2] for name in missing)

@@ -15,11 +15,11 @@ from controller.domain.observation import Observation
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     Style,
     canary_status,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.traffic.drift.policy import DRIFTED
 from controller.telemetry.state.gauge import Sample, StateGauge, bounded
 from controller.telemetry.state.population import Owner, Pods, Population, workload_of
@@ -49,13 +49,13 @@ class RolloutSeen(NamedTuple):
         return status.phase in _BUSY and bool(moonshift_status(status).release)
 
     @property
-    def release_context(self) -> ReleaseContext:
+    def release_view(self) -> Release:
         """The view on which rules about the Rollout alone are evaluated."""
-        return ReleaseContext(seen=Observation(rollout=self.rollout, plan_hash=""), now=self.now)
+        return as_stored(Observation(rollout=self.rollout, plan_hash=""), self.now)
 
 
 def _info(seen: RolloutSeen) -> Iterator[Sample]:
-    yield (seen.release_context.style, seen.rollout.spec.workload_ref.kind[:63]), 1
+    yield (seen.release_view.style, seen.rollout.spec.workload_ref.kind[:63]), 1
 
 
 def _workload_held(seen: RolloutSeen) -> Iterator[Sample]:
@@ -122,7 +122,7 @@ def _paused(seen: RolloutSeen) -> Iterator[Sample]:
     if seen.rollout.spec.strategy.paused:
         yield ("owner",), 1
     elif moonshift_status(status).state == StepState.STEP_PAUSED:
-        yield ("person" if a_person_is_waited_for(seen.release_context, status) else "timer",), 1
+        yield ("person" if a_person_is_waited_for(seen.release_view) else "timer",), 1
 
 
 def _state_seconds(seen: RolloutSeen) -> Iterator[Sample]:

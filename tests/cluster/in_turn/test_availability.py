@@ -23,7 +23,8 @@ from tests.cluster.in_turn.conftest import recordable
 from tests.cluster.kinds import RECORDED, VIRTUAL_SERVICES, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
 from tests.cluster.secrecy import kept_product
-from tests.cluster.story import Story, conclude, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import Story, conclude
 from tests.cluster.test_bad_input import WORKING, led_by, stalled
 from tests.cluster.test_install import text_of
 

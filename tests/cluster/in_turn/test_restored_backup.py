@@ -14,7 +14,8 @@ from tests.cluster import manifests
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import RECORDED, ROLLOUTS, VIRTUAL_SERVICES, path_of
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, at
+from tests.cluster.status_fields import at
+from tests.cluster.story import Story
 
 STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))
 DOCUMENT = ROOT / "docs" / "operations.md"

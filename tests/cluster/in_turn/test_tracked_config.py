@@ -32,7 +32,8 @@ from tests.cluster.kinds import (
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
 from tests.cluster.secrecy import OF_SECRETS as HUSH
-from tests.cluster.story import Story, condition, instant
+from tests.cluster.status_fields import condition, instant
+from tests.cluster.story import Story
 
 LEASES = Kind("coordination.k8s.io", "v1", "leases")
 SETTLED_SECONDS, QUIET_SECONDS = HOLD_SECONDS + 4, 14

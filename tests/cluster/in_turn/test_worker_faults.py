@@ -29,7 +29,8 @@ from tests.cluster.in_turn.conftest import vacated
 from tests.cluster.in_turn.test_worker_certificates import component
 from tests.cluster.kinds import RECORDED
 from tests.cluster.secrecy import content_of, kept_product
-from tests.cluster.story import Story, conclude, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import Story, conclude
 from tests.cluster.table import application
 
 APP = application("Deployment", canary=True)

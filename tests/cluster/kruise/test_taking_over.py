@@ -35,7 +35,8 @@ from tests.cluster.kinds import (
 from tests.cluster.kruise import test_kruise_workloads
 from tests.cluster.kruise.test_killed_releases import settled_in
 from tests.cluster.manifests import STABLE_IMAGE, Application
-from tests.cluster.story import Story, at
+from tests.cluster.status_fields import at
+from tests.cluster.story import Story
 from tests.cluster.test_leaving import moonshift
 
 STEP = 2

@@ -108,6 +108,18 @@ async def test_globals_are_notes(engine: Engine, tmp_path: Path) -> None:
     ]
 
 
+async def test_a_call_of_a_global_that_nobody_sets_is_an_error(
+    engine: Engine, tmp_path: Path
+) -> None:
+    asked_for = "if log then log(obj) end\nservice.weight ="
+    asked = SPLIT.replace("service.weight =", asked_for)
+    (note,) = await findings(engine, tmp_path / "a", asked)
+    assert (note.severity, note.message) == ("note", "reads the global log, which nobody sets")
+    called = SPLIT.replace("service.weight =", "if false then logg(obj) end\nservice.weight =")
+    (error,) = await findings(engine, tmp_path / "b", called)
+    assert (error.severity, error.message) == ("error", "calls the global logg, which nobody sets")
+
+
 async def test_unknown_words_are_notes(engine: Engine, tmp_path: Path) -> None:
     found = await findings(
         engine,

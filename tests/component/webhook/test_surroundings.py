@@ -22,6 +22,7 @@ from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import DEPLOYMENTS, SERVICES, TRAFFIC_ROUTINGS, Resource
 from controller.kube.served import served
 from controller.kube.store import Store
+from controller.kube.watch import read_page
 from controller.runtime.clock import SystemClock
 from controller.simulation.api_server.server import MemoryApi
 from controller.webhook import admission
@@ -86,6 +87,15 @@ class World:
         if self.hang:
             await asyncio.Event().wait()
         return await self.api.get(resource, namespace, name)
+
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
+        return tuple(self.held[kind].values()) if kind in self.held else self.unheld
+
+    async def first_page(self, resource: Resource, namespace: str) -> tuple[bytes, ...]:
+        self.asked += 1
+        async for page in self.api.list_pages(resource, namespace):
+            return tuple(map(bytes, read_page(page).items or ()))
+        return ()
 
     async def served(self, api_version: str, kind: str) -> Resource | None:
         self.asked += 1
@@ -296,3 +306,43 @@ async def test_an_object_that_cannot_be_read_causes_no_warning(synced: bool, spe
     if synced:
         world.cache(CLONE_SETS, body)
     assert await world.reader.look("shop", (CLONES,)) == {CLONES: Unknown()}
+
+
+EDGE: Object = {
+    "metadata": {"name": "edge", "namespace": "shop"},
+    "spec": {"http": [{"route": [{"destination": {"host": "web"}}]}]},
+}
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["from the cache", "from the server"])
+async def test_another_route_of_the_same_service_is_named(held: bool) -> None:
+    world = World(synced=held, held=held)
+    for resource, body in WORKLOADS:
+        (world.cache if held else world.apply)(resource, body)
+    (world.cache if held else world.apply)(VIRTUAL_SERVICES, EDGE)
+    (warning,) = await world.warnings_about(raw(**PLAN))
+    assert "VirtualService shop/edge leads to Service web, too" in warning
+
+
+@pytest.mark.parametrize("why", [Failing("not watched"), NotServed("no CRD")])
+async def test_a_kind_that_cannot_be_read_is_no_reason(why: Unavailable) -> None:
+    world = World(synced=True, held=False)
+    world.unheld = why
+    one = msgspec.structs.replace(ROUTE, api_version="none/v1", service="web")
+    assert await world.reader.beside("shop", (one, FRONT)) == {one: ()}
+
+
+async def test_a_server_that_refuses_the_list_is_no_reason() -> None:
+    world = World(synced=True, held=False)
+    world.api.forbidden.add(("list", "virtualservices"))
+    one = msgspec.structs.replace(ROUTE, service="web")
+    assert await world.reader.beside("shop", (one,)) == {one: ()}
+
+
+async def test_a_route_that_cannot_be_read_is_no_reason_and_a_kind_is_read_once() -> None:
+    world = World(synced=True)
+    metadata = ObjectMeta(name="broken", namespace="shop")
+    kind = (ROUTE.api_version, ROUTE.kind)
+    world.held[kind][metadata.key] = RawObject(metadata, msgspec.Raw(b'"web"'))
+    both = tuple(msgspec.structs.replace(ROUTE, path=path, service="web") for path in ("a", "b"))
+    assert await world.reader.beside("shop", both) == dict.fromkeys(both, ())

@@ -6,7 +6,8 @@ from localcluster.history import Change
 from tests.cluster import manifests
 from tests.cluster.kinds import ROLLOUTS, path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
-from tests.cluster.story import at, conclude, condition, step_of, sub_status
+from tests.cluster.status_fields import at, condition, step_of, sub_status
+from tests.cluster.story import conclude
 from tests.trouble import forms
 from tests.trouble.forms import BLUE_GREEN, CANARY, CLONES, DAEMON, FORMS, PACED
 from tests.trouble.scene import Scene

@@ -5,7 +5,8 @@ from localcluster.history import Change
 from tests.cluster import manifests
 from tests.cluster.kinds import PODS, path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE
-from tests.cluster.story import conclude, revision_of
+from tests.cluster.status_fields import revision_of
+from tests.cluster.story import conclude
 from tests.cluster.view import image_of
 from tests.trouble.forms import (
     ADVANCED_DAEMON,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import yaml
 
 from tests.cluster import manifests
-from tests.cluster.story import at
+from tests.cluster.status_fields import at
 from tests.trouble.forms import ADVANCED_DAEMON, DAEMON, FORMS, ON_NODES
 from tests.trouble.scene import Scene
 from tests.trouble.table import Message, Row, Trouble

@@ -8,7 +8,8 @@ from localcluster.history import Kind
 from tests.cluster import gateways, invented, manifests
 from tests.cluster.kinds import ROLLOUTS, SERVICES, VIRTUAL_SERVICES, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE
-from tests.cluster.story import conclude, condition
+from tests.cluster.status_fields import condition
+from tests.cluster.story import conclude
 from tests.cluster.view import image_of
 from tests.trouble import forms
 from tests.trouble.forms import (

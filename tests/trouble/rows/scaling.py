@@ -1,7 +1,8 @@
 """A workload that is scaled during its release: to zero and back, or from size to size."""
 
 from tests.cluster.manifests import STABLE_IMAGE
-from tests.cluster.story import at, conclude
+from tests.cluster.status_fields import at
+from tests.cluster.story import conclude
 from tests.trouble import forms
 from tests.trouble.forms import (
     ADVANCED_STATEFUL,

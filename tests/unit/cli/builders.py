@@ -10,7 +10,7 @@ from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet, template_hash
 from controller.domain.observation import Observation, RouteSeen, WorkloadSeen
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release, as_stored
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 OLD, NEW = "old1", "new1"
@@ -200,5 +200,5 @@ def make_observation(
     )
 
 
-def make_situation(rollout: Rollout | None = None, **parts: Any) -> ReleaseContext:
-    return ReleaseContext(seen=make_observation(rollout, **parts), now=NOW)
+def make_situation(rollout: Rollout | None = None, **parts: Any) -> Release:
+    return as_stored(make_observation(rollout, **parts), NOW)

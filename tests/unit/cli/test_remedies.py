@@ -21,7 +21,7 @@ from controller.cli.views.view import (
     SharedRoutesView,
     Summary,
 )
-from controller.cli.views.waiting import APPROVAL, NODES, NOTHING, REPLICAS
+from controller.cli.views.waiting import APPROVAL, NODES, NOTHING, PAUSE_OF_STEP, REPLICAS
 from controller.domain import reasons
 from controller.telemetry.state.stalls import StallClass, stall_class
 from tests.unit.cli.builders import NOW
@@ -362,6 +362,7 @@ def test_a_release_that_goes_back_is_not_taken_back_again() -> None:
     ("changes", "first"),
     [
         ({"waits_for": APPROVAL}, "kubectl moonshift approve web -n shop"),
+        ({"waits_for": PAUSE_OF_STEP}, "kubectl moonshift approve web -n shop"),
         ({"paused": True}, "kubectl moonshift resume web -n shop"),
         ({"waits_for": REPLICAS}, "kubectl scale deployment/web --replicas=NUMBER -n shop"),
         ({"waits_for": NODES}, "kubectl describe deployment/web -n shop"),

@@ -172,6 +172,12 @@ def test_without_a_workload_the_counters_have_to_do() -> None:
     assert "new pods: 2, ready 1" in text
 
 
+def test_a_step_that_is_over_has_a_mark_that_is_no_failure() -> None:
+    over = StepView(1, "20%", "20% of the traffic", "none", "done")
+    text = plain(rollout_description(structs.replace(VIEW, steps=(over,)), NOW, "moonshift"))
+    assert "\n  ✔   1      20%" in text
+
+
 def test_the_description_has_every_section() -> None:
     text = plain(rollout_description(VIEW, NOW, "kubectl moonshift"))
     assert text.startswith(TREE)

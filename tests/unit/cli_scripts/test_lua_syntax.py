@@ -75,6 +75,13 @@ v = {w = x, [z] = 1}"""
     ]  # fmt: skip
 
 
+def test_a_call_of_a_global_name_is_told_apart() -> None:
+    uses = syntax_of(b"f(g, h()) o.p() q:r{s} local t = t or f").globals
+    called = {use.name for use in uses if use.called}
+    assert called == {"f", "h"}
+    assert {use.name for use in uses if not use.called} == {"g", "o", "q", "s", "t", "f"}
+
+
 @pytest.mark.parametrize(
     "source",
     ["x =", "if a", "'open", "[[open", "--[[open", "end", "for 1"],

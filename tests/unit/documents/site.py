@@ -1,4 +1,4 @@
-"""The sources of the site: README, CHANGELOG and docs/ in one folder, with links that fit.
+"""The sources of the site: docs/ and the pages outside of it in one folder, with links that fit.
 
 Why: the documents are read in the repository, where a link names a file. The site has no files beside its pages, so a
 link to a page becomes a link to that page's place. Invariant: `make docs-site` builds what this writes, in strict mode;
@@ -13,12 +13,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = ROOT / "mkdocs.yml"
 SOURCES = ROOT / "build" / "docs"
-AT_THE_ROOT = {
+OUTSIDE = {
     "README.md": "index.md",
     "CHANGELOG.md": "CHANGELOG.md",
     "SECURITY.md": "reporting.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
+    "MAINTAINERS.md": "maintainers.md",
+    "tests/README.md": "tests.md",
 }
-"""`docs/security.md` is a page, too, and some file systems do not tell upper case from lower case."""
+"""Pages that are not in docs/. `docs/security.md` is a page, too, and some file systems do not tell upper case from
+lower case.
+"""
 FOLDER = re.compile(r"^( *)- (?:[\w ]+: )?([\w-]+)/$")
 LIST = re.compile(r"^(?:[-*]|\d+\.) ")
 
@@ -29,8 +35,7 @@ def pages() -> dict[str, str]:
         path.relative_to(ROOT / "docs").as_posix(): path.read_text()
         for path in sorted(ROOT.glob("docs/**/*.md"))
     }
-    made |= {name: (ROOT / source).read_text() for source, name in AT_THE_ROOT.items()}
-    made["decisions/index.md"] = _list_of_decisions(made)
+    made |= {name: (ROOT / source).read_text() for source, name in OUTSIDE.items()}
     return {name: fitted(name, text) for name, text in made.items()}
 
 
@@ -40,21 +45,11 @@ def files() -> dict[str, Path]:
     return {path.relative_to(ROOT / "docs").as_posix(): path for path in sorted(found)}
 
 
-def _list_of_decisions(made: dict[str, str]) -> str:
-    titles = {
-        name.partition("/")[2]: text.splitlines()[0].removeprefix("# ")
-        for name, text in made.items()
-        if name.startswith("decisions/")
-    }
-    lines = [f"- [{title}]({name})" for name, title in titles.items()]
-    return "\n".join(["# Decisions", "", *lines, ""])
-
-
 def fitted(name: str, text: str) -> str:
     """A page as its site's generator reads it: links to pages, and a blank line before each list."""
-    if name in AT_THE_ROOT.values():
-        text = text.replace("](docs/decisions/)", "](decisions/index.md)").replace("](docs/", "](")
-    for source, page in AT_THE_ROOT.items():
+    if name in OUTSIDE.values():
+        text = text.replace("](docs/", "](").replace("](../docs/", "](")
+    for source, page in OUTSIDE.items():
         text = text.replace(f"](../{source}", f"]({page}").replace(f"]({source}", f"]({page}")
     lines: list[str] = []
     fenced = False

@@ -5,7 +5,7 @@ import msgspec
 from controller.api.history import HISTORY_ROLLOUT_NAME, ObjectRecord
 from controller.api.rollout import MoonshiftStatus
 from controller.domain.decision import OwnScript, Reference
-from controller.domain.history import Outcome, Release, history_of
+from controller.domain.history import FinishedRelease, Outcome, history_of
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen
 from tests.unit.builders import NOW, make_rollout
 
@@ -16,8 +16,8 @@ def seen(kind: str, name: str, raw: bytes | None, class_type: str = "") -> Route
     return RouteSeen(reference, state)
 
 
-def record(*routes: RouteSeen) -> Release:
-    return Release(
+def record(*routes: RouteSeen) -> FinishedRelease:
+    return FinishedRelease(
         rollout=make_rollout(),
         ours=MoonshiftStatus(),
         rollout_id="r",

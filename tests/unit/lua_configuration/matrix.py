@@ -1,4 +1,4 @@
-"""The table in the README: the result of each sort of step for each kind, from a real run.
+"""The table of runs in docs/gateways.md: the result of each sort of step for each kind, from a real run.
 
 `python -m tests.unit.lua_configuration.matrix --update` runs every packaged script on the originals of its test data,
 through a real worker, and writes the table; a test runs the same and compares. A mark is an answer that the controller
@@ -24,7 +24,7 @@ from controller.domain.traffic.plan.traffic_plan import identified
 from controller.domain.traffic.tree import Tree, encode
 from tests.unit.lua_configuration.cases import FOLDER
 
-DOCUMENT = FOLDER.parent / "README.md"
+DOCUMENT = FOLDER.parent / "docs" / "gateways.md"
 BEGIN, END = "<!-- gateways: generated from runs -->\n", "<!-- end -->\n"
 YES, BY_PARAMETER, MATCHES_WIN, NO = "●", "◐", "○", "–"
 

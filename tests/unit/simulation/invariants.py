@@ -11,7 +11,8 @@ from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.changes_by_people import NO_REQUESTS, has_request, requests_of
 from controller.domain.rollout.moving.given_up import given_up_pods
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import ReleaseContext, Style
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.services import pin_is_wanted
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
@@ -71,12 +72,12 @@ class Watch:
     # --- the facts -------------------------------------------------------------------------------
 
     @property
-    def context(self) -> ReleaseContext | None:
+    def context(self) -> Release | None:
         """The world in the terms of the domain."""
         seen = self.world.observe(KEY)
         if seen is None or seen.workload is None:
             return None
-        return ReleaseContext(seen=seen, now=self.world.cluster.now)
+        return as_stored(seen, self.world.cluster.now)
 
     def ready(self, service: str) -> tuple[Pod, ...]:
         """Ready pods behind a Service."""
@@ -89,7 +90,7 @@ class Watch:
         workload = self.world.cluster.deployments.get(KEY)
         return workload is not None and not workload.spec.replicas
 
-    def limits(self, context: ReleaseContext) -> tuple[int, int]:
+    def limits(self, context: Release) -> tuple[int, int]:
         """The surge and the unavailable pods that the owner allows."""
         limits = owners_limits(context.owners_values, context.replicas)
         return limits.surge, limits.unavailable
@@ -133,7 +134,7 @@ class Watch:
             return
         if not self.excused and context.replicas > 0:
             self.routes_lead_to_ready_pods(context)
-        of_this = (ours.release, ours.workload_uid) == (context.release, context.meta.uid)
+        of_this = (ours.release, ours.workload_uid) == (context.identity, context.meta.uid)
         of_this = of_this and context.template_hash != ours.stable_template
         of_this = of_this and not self.forced
         if of_this and status.phase == Phase.PROGRESSING and not ours.goal and context.replicas > 0:
@@ -142,7 +143,7 @@ class Watch:
         if not self.excused and context.style is Style.PARTITION and context.replicas > 0:
             self.owners_limits_are_kept(context, ours)
 
-    def every_end_leads_somewhere(self, context: ReleaseContext | None) -> None:
+    def every_end_leads_somewhere(self, context: Release | None) -> None:
         """When a release is over, each Service that its routes name has a ready endpoint, or had none before; and no
         pod of a revision that was given up is left.
         """
@@ -159,7 +160,7 @@ class Watch:
         for name in context.stable_services:
             found = self.world.cluster.services.get(Key(NAMESPACE, name))
             assert found is None or context.ready_endpoints(name), why
-        left = given_up_pods(context, context.seen.rollout.status)
+        left = given_up_pods(context)
         assert all(pod.metadata.deleting for pod in left), why
 
     def no_pass_writes_a_request(self, old: Rollout | None, new: Rollout | None) -> None:
@@ -241,7 +242,7 @@ class Watch:
                 self.said_at[depth] = now
         self.said = said
 
-    def routes_lead_to_ready_pods(self, context: ReleaseContext) -> None:
+    def routes_lead_to_ready_pods(self, context: Release) -> None:
         """A route in use has ready pods behind both of its Services."""
         for route in self.world.routes:
             if route.plan is None or route.depth:
@@ -251,7 +252,7 @@ class Watch:
             if route.plan.weight != 100:
                 assert self.ready(route.plan.stable_service), f"{route.kind}: stable is empty"
 
-    def new_pods_stay_out_of_stable(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
+    def new_pods_stay_out_of_stable(self, context: Release, ours: MoonshiftStatus) -> None:
         """Before the end, the stable Service leads to the stable revision only."""
         if ours.state in BEFORE_PODS or not ours.stable_revision:
             return
@@ -272,7 +273,7 @@ class Watch:
                 f"{service} leads to {strangers}, stable is {ours.stable_revision}"
             )
 
-    def batch_is_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
+    def batch_is_kept(self, context: Release, ours: MoonshiftStatus) -> None:
         """No more new pods than this step or an earlier one wants.
 
         Except of a workload that was made again and got another template before its controller looked: nothing is
@@ -297,7 +298,7 @@ class Watch:
                 most += max(0, context.replicas - (len(old) - len(new)))
         assert len(new) <= most, f"{len(new)} new pods, {most} wanted"
 
-    def owners_limits_are_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
+    def owners_limits_are_kept(self, context: Release, ours: MoonshiftStatus) -> None:
         """Never fewer ready pods than the owner's maxUnavailable allows. When a third revision came and routes lead all
         traffic to the stable pods, two thirds are enough, or one pod fewer than the owner wants.
         """

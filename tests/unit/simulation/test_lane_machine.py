@@ -14,7 +14,8 @@ from controller.api.trafficrouting import TRAFFIC_ROUTING_FINALIZER, TrafficRout
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import NAMESPACE, make_service, make_steps, template, wait
 from tests.unit.domain.trafficrouting.scenes import (
@@ -76,11 +77,11 @@ class Lane(RuleBasedStateMachine):
     def rollout(self, key: Key) -> Rollout | None:
         return self.world.cluster.rollouts.get(key)
 
-    def context(self, key: Key) -> ReleaseContext | None:
+    def context(self, key: Key) -> Release | None:
         seen = self.world.observe(key)
         if seen is None or seen.workload is None:
             return None
-        return ReleaseContext(seen=seen, now=self.world.cluster.now)
+        return as_stored(seen, self.world.cluster.now)
 
     def ready(self, key: Key) -> list[Pod]:
         return [

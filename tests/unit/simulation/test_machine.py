@@ -44,6 +44,7 @@ class Deployments(Releases):
         limits=LIMITS,
         min_ready=st.sampled_from((0, 4)),
         turns=TURNS,
+        announced=st.booleans(),
     )
     def begin(
         self,
@@ -54,11 +55,15 @@ class Deployments(Releases):
         limits: Any,
         min_ready: int,
         turns: int,
+        announced: bool = False,
     ) -> None:
+        """`announced`: the gateway learns of Services from its routes."""
         self.world = make_world(
             rollout_of(plan, style, traffic),
             applied_deployment("v1", replicas, limits, min_ready),
         )
+        if announced and traffic:
+            self.world.put_route(NAMESPACE, VIRTUAL_SERVICE.kind, "web", announces=True)
         if POINTED_AT in traffic:
             self.world.put_route(NAMESPACE, POINTED_AT.kind, "web", depth=1)
         self.limits = limits

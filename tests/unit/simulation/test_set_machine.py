@@ -12,7 +12,8 @@ from controller.api.jsontree import same
 from controller.api.quantity import scaled_up
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy
 from controller.domain.rollout.moving.sets import owners_limits
-from controller.domain.rollout.release_context import ReleaseContext, Style, canary_status
+from controller.domain.rollout.release_context import Style, canary_status
+from controller.domain.rollout.release_value import Release
 from tests.unit.builders import (
     GIVEN_BACK,
     KEY,
@@ -53,14 +54,14 @@ class SetWatch(Watch):
             return self.world.cluster.nodes == 0
         return found.spec.replicas == 0
 
-    def limits(self, context: ReleaseContext) -> tuple[int, int]:
+    def limits(self, release: Release) -> tuple[int, int]:
         """There is no surge but in blue-green style, in which no pod may miss; else their controllers round up."""
-        if context.style is Style.BLUE_GREEN:
-            return context.replicas, 0
-        own = owners_limits(context)
+        if release.style is Style.BLUE_GREEN:
+            return release.replicas, 0
+        own = owners_limits(release)
         rolling = own.rolling_update
         limit = own.max_unavailable or (rolling.max_unavailable if rolling is not None else None)
-        return 0, max(1, scaled_up(limit or 1, context.replicas))
+        return 0, max(1, scaled_up(limit or 1, release.replicas))
 
 
 class Sets(Releases):

@@ -9,59 +9,56 @@ stable pods do not become ready in time (`awaiting_stable`), the abandoned ones 
 """
 
 from controller.api.quantity import scaled_up
-from controller.api.rollout import RolloutStatus
 from controller.api.workloads import ReplicaSet
 from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
 from controller.domain.pods.deployment import Limits, owners_limits
 from controller.domain.pods.trouble import without_room
 from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.from_zero import stable_replica_set
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.services import pinned_to
 from controller.domain.rollout.transition import Stop
 
 
-def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def clear_abandoned(release: Release) -> Stop | None:
     """Remove the pods of abandoned revisions, and wait until they are gone.
 
     If the stable ReplicaSet wants no pod, the Deployment's controller would fill the emptied ReplicaSet again, for
     ever. That is so where the stable ReplicaSet was deleted (`stable_gone`); the steps then replace the running pods.
     """
-    stable = stable_replica_set(context, status)
+    stable = stable_replica_set(release)
     if stable is None or not stable.active:
         return None
-    left = abandoned(context, status)
+    left = abandoned(release)
     if left:
-        needed = not _all_requests_reach(context, stable.revision)
-        replaced = replace_abandoned(context, status) if needed else None
-        return replaced or Stop(status=status, actions=tuple(_sized(rs, 0) for rs in left))
-    keep = (moonshift_status(status).stable_revision, context.new_revision)
+        needed = not _all_requests_reach(release, stable.revision)
+        replaced = replace_abandoned(release) if needed else None
+        return replaced or release.stop(*tuple(_sized(rs, 0) for rs in left))
+    keep = (release.ours.stable_revision, release.new_revision)
     leaving = any(
-        pod.revision not in keep and not pod.metadata.deleting for pod in context.workload.pods
+        pod.revision not in keep and not pod.metadata.deleting for pod in release.workload.pods
     )
-    return Stop(status=status) if leaving else None
+    return release.stop() if leaving else None
 
 
-def abandoned(context: ReleaseContext, status: RolloutStatus) -> tuple[ReplicaSet, ...]:
+def abandoned(release: Release) -> tuple[ReplicaSet, ...]:
     """Active ReplicaSets that are neither stable nor new: remains of an earlier release."""
-    keep = (moonshift_status(status).stable_revision, context.new_revision)
+    keep = (release.ours.stable_revision, release.new_revision)
     return tuple(
-        rs for rs, _ in context.workload.replica_sets if rs.active and rs.revision not in keep
+        rs for rs, _ in release.workload.replica_sets if rs.active and rs.revision not in keep
     )
 
 
-def _all_requests_reach(context: ReleaseContext, stable: str) -> bool:
+def _all_requests_reach(release: Release, stable: str) -> bool:
     """Every Service that the routes name is pinned to the stable revision.
 
     A Service of a TrafficRouting never is: once its shared route is closed, abandoned pods get requests, too.
     """
-    pinned = (pinned_to(context, service) == stable for service in context.stable_services)
-    return bool(context.stable_services) and all(pinned)
+    pinned = (pinned_to(release, service) == stable for service in release.stable_services)
+    return bool(release.stable_services) and all(pinned)
 
 
-def replace_abandoned(
-    context: ReleaseContext, status: RolloutStatus, *, enough: int = 0
-) -> Stop | None:
+def replace_abandoned(release: Release, *, enough: int = 0) -> Stop | None:
     """The next stable pods in place of abandoned ones.
 
     None if the stable revision wants no pod, has as many ready pods as the owner's maxUnavailable asks for and as are
@@ -69,26 +66,26 @@ def replace_abandoned(
     that there are: so one ready pod less than the owner wants is accepted where the Deployment's controller would undo
     the exchange, and a quota or full nodes end it.
     """
-    stable, left = stable_replica_set(context, status), abandoned(context, status)
+    stable, left = stable_replica_set(release), abandoned(release)
     if stable is None or not stable.active:
         return None
-    counted = context.ready(context.pods_of(stable.revision))
-    limits = owners_limits(context.owners_values, context.replicas)
-    needed = max(0, context.replicas - limits.unavailable - counted.ready)
-    ready = sum(context.ready(context.pods_of(rs.revision)).ready for rs in left)
-    due = stable_is_awaited_until(context, status)
+    counted = release.ready(release.pods_of(stable.revision))
+    limits = owners_limits(release.owners_values, release.replicas)
+    needed = max(0, release.replicas - limits.unavailable - counted.ready)
+    ready = sum(release.ready(release.pods_of(rs.revision)).ready for rs in left)
+    due = stable_is_awaited_until(release)
     there_are_enough = not needed and counted.ready >= enough
-    if there_are_enough or due <= context.now or (left and not ready):
+    if there_are_enough or due <= release.now or (left and not ready):
         return None
-    if enough and without_room(stable.status.conditions, context.pods_of(stable.revision)):
+    if enough and without_room(stable.status.conditions, release.pods_of(stable.revision)):
         return None
     if not left or counted.ready < stable.spec.replicas:
         # Stable pods that take the places of abandoned ones are not ready yet, perhaps of the last ones.
-        return Stop(status=status, wake_at=min(counted.next_at or due, due))
+        return release.stop(wake_at=min(counted.next_at or due, due))
     most = max(0, sum(rs.spec.replicas for rs in left) - min(needed, ready))
-    going = _going(stable, left, most, _unused_surge(context, limits), strict=not enough)
-    actions = _exchanged(stable, left, going) if going else _with_owners_surge(context, limits)
-    return Stop(status=status, actions=actions, wake_at=due)
+    going = _going(stable, left, most, _unused_surge(release, limits), strict=not enough)
+    actions = _exchanged(stable, left, going) if going else _with_owners_surge(release, limits)
+    return release.stop(*actions, wake_at=due)
 
 
 def _going(
@@ -130,22 +127,22 @@ def _exchanged(stable: ReplicaSet, left: tuple[ReplicaSet, ...], pods: int) -> t
     return (shrunk, _sized(stable, stable.spec.replicas + going))
 
 
-def _unused_surge(context: ReleaseContext, limits: Limits) -> int:
+def _unused_surge(release: Release, limits: Limits) -> int:
     """Pods that the owner's maxSurge allows, and the limits in force do not yet."""
-    rolling = context.deployment.spec.strategy.rolling_update
+    rolling = release.deployment.spec.strategy.rolling_update
     present = (rolling.max_surge if rolling is not None else None) or 0
-    return max(0, limits.surge - scaled_up(present, context.replicas))
+    return max(0, limits.surge - scaled_up(present, release.replicas))
 
 
-def _with_owners_surge(context: ReleaseContext, limits: Limits) -> tuple[Action, ...]:
+def _with_owners_surge(release: Release, limits: Limits) -> tuple[Action, ...]:
     """Every ready pod is needed: the paused Deployment's controller adds the owner's surge."""
     surge = PaceDeployment(
-        workload=context.workload_key,
-        generation=context.meta.generation,
+        workload=release.workload_key,
+        generation=release.meta.generation,
         max_surge=limits.surge,
         max_unavailable=0,
     )
-    return (surge,) if _unused_surge(context, limits) else ()
+    return (surge,) if _unused_surge(release, limits) else ()
 
 
 def _sized(rs: ReplicaSet, replicas: int) -> ScaleReplicaSet:

@@ -13,24 +13,25 @@ from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.moving.node_by_node import NodeByNode
 from controller.domain.rollout.moving.paced_deployment import PacedDeployment
 from controller.domain.rollout.moving.partitioned import PartitionedSet
-from controller.domain.rollout.release_context import ReleaseContext, Style
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
 
 _PACED, _EXTRA = PacedDeployment(), ExtraDeployment()
 _BLUE_GREEN, _DOUBLED = BlueGreenDeployment(), DoubledCloneSet()
 _PARTITIONED, _NODE_BY_NODE = PartitionedSet(), NodeByNode()
 
 
-def mechanism_of(context: ReleaseContext) -> Mechanism:
+def mechanism_of(release: Release) -> Mechanism:
     """The mechanism of this workload in this style; callers know that the workload exists."""
-    match context.style:
+    match release.style:
         case Style.CANARY:
             return _EXTRA
         case Style.BLUE_GREEN:
-            return _DOUBLED if context.kind is WorkloadKind.CLONE_SET else _BLUE_GREEN
+            return _DOUBLED if release.kind is WorkloadKind.CLONE_SET else _BLUE_GREEN
         case Style.PARTITION:
-            return _by_partition(context.workload.kind)
+            return _by_partition(release.workload.kind)
         case _:
-            assert_never(context.style)
+            assert_never(release.style)
 
 
 def _by_partition(kind: WorkloadKind) -> Mechanism:

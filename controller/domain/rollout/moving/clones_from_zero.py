@@ -12,7 +12,6 @@ from msgspec import Raw, json
 
 from controller.api.jsontree import JsonObject, changed, same
 from controller.api.quantity import IntOrPercent
-from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import Action, FieldOfSpec, SetCurrentRevision
 from controller.domain.pods.doubling import Doubling
@@ -26,112 +25,111 @@ from controller.domain.rollout.moving.sets import (
     set_strategy,
     unstable_pods_to_delete,
 )
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
-def only_stable_returns(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def only_stable_returns(release: Release) -> Stop | None:
     """No pod is made until the stable revision is the current one."""
-    if not _revision(context, status):
+    if not _revision(release):
         return None
-    closing = _held(context, CLOSED)
-    return Stop(status, closing) if closing or not context.observed else None
+    closing = _held(release, CLOSED)
+    return release.stop(*closing) if closing or not release.observed else None
 
 
-def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
+def returned_as_new(release: Release) -> bool:
     """The new revision is current although no step was to take all pods: only scaling from zero does that."""
-    stable = moonshift_status(status).stable_revision
+    stable = release.ours.stable_revision
     if (
-        context.admission_paused
-        or context.returning
-        or not _revision(context, status)
-        or context.pods_of(stable)
+        release.admission_paused
+        or release.returning
+        or not _revision(release)
+        or release.pods_of(stable)
     ):
         return False
-    filled = bool(context.new_pods) or not context.workload.pods
-    return filled and not _is_current(context, stable) and leaves_stable_pods(context, status)
+    filled = bool(release.new_pods) or not release.workload.pods
+    return filled and not _is_current(release, stable) and leaves_stable_pods(release)
 
 
-def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def bring_stable_back(release: Release) -> Stop | None:
     """Make the stable revision the current one; wait until every pod has it and is ready."""
-    name = _revision(context, status)
+    name = _revision(release)
     if not name:
         return None
-    stable = moonshift_status(status).stable_revision
-    if not _is_current(context, stable):
-        return Stop(status, _named_again(context, name))
-    opening = _held(context, context.owners_scale_limit)
-    if opening or not context.observed:
-        return Stop(status, opening)
-    counted = context.ready(context.pods_of(stable))
-    wrong = unstable_pods_to_delete(context, stable)
-    if wrong or counted.ready < context.replicas:
-        return Stop(status, wrong, wake_at=counted.next_at)
+    stable = release.ours.stable_revision
+    if not _is_current(release, stable):
+        return release.stop(*_named_again(release, name))
+    opening = _held(release, release.owners_scale_limit)
+    if opening or not release.observed:
+        return release.stop(*opening)
+    counted = release.ready(release.pods_of(stable))
+    wrong = unstable_pods_to_delete(release, stable)
+    if wrong or counted.ready < release.replicas:
+        return release.stop(*wrong, wake_at=counted.next_at)
     return None
 
 
-def opened(
-    context: ReleaseContext, named: tuple[str, ...] | None = None
-) -> tuple[FieldOfSpec, ...]:
+def opened(release: Release, named: tuple[str, ...] | None = None) -> tuple[FieldOfSpec, ...]:
     """A CloneSet that was closed may create pods again; with `named` given, exactly these pods are to be deleted."""
-    if context.kind is not WorkloadKind.CLONE_SET:
+    if release.kind is not WorkloadKind.CLONE_SET:
         return ()
-    live = _scale_strategy(context)
+    live = _scale_strategy(release)
     limit = live.get("maxUnavailable")
-    return _written(context, context.owners_scale_limit if limit == CLOSED else limit, named)
+    return _written(release, release.owners_scale_limit if limit == CLOSED else limit, named)
 
 
-def _named_again(context: ReleaseContext, name: str) -> tuple[Action, ...]:
+def _named_again(release: Release, name: str) -> tuple[Action, ...]:
     """Write the stable revision into the status; while the set is closed and has a pod too few, the value stays."""
-    closing = _held(context, CLOSED)
-    if closing or not context.observed:
+    closing = _held(release, CLOSED)
+    if closing or not release.observed:
         return closing
-    if context.pod_set.status.replicas < context.replicas:
+    if release.pod_set.status.replicas < release.replicas:
         return (
-            SetCurrentRevision(context.kind_name, context.workload_key, context.meta.uid, name),
+            SetCurrentRevision(release.kind_name, release.workload_key, release.meta.uid, name),
         )
-    alive = alive_pods(context)
-    if len(alive) < context.replicas:
+    alive = alive_pods(release)
+    if len(alive) < release.replicas:
         return ()
     unready = [pod for pod in alive if pod.ready_since is None]
     return (deletion_of((unready or alive)[0]),)
 
 
-def _revision(context: ReleaseContext, status: RolloutStatus) -> str:
+def _revision(release: Release) -> str:
     """Name of the stable ControllerRevision, while it is kept."""
-    ours = moonshift_status(status)
+    ours = release.ours
     if ours.by_id:
         return ""
     kept = [
-        known.object for known in context.workload.revisions if known.name == ours.stable_revision
+        known.object for known in release.workload.revisions if known.name == ours.stable_revision
     ]
     return kept[-1] if ours.stable_revision and kept else ""
 
 
-def _is_current(context: ReleaseContext, stable: str) -> bool:
-    return name_on_pods(WorkloadKind.CLONE_SET, context.pod_set.status.current_revision) == stable
+def _is_current(release: Release, stable: str) -> bool:
+    return name_on_pods(WorkloadKind.CLONE_SET, release.pod_set.status.current_revision) == stable
 
 
-def _held(context: ReleaseContext, limit: IntOrPercent | None) -> tuple[Action, ...]:
+def _held(release: Release, limit: IntOrPercent | None) -> tuple[Action, ...]:
     """The strategy that keeps every pod old, with this limit of missing pods while it grows."""
-    own = owners_strategy(context)
-    if context.style is Style.BLUE_GREEN:
+    own = owners_strategy(release)
+    if release.style is Style.BLUE_GREEN:
         strategy = surging(own, MOVES_NO_POD[WorkloadKind.CLONE_SET], Doubling().surge)
     else:
         strategy = moving_no_pod(WorkloadKind.CLONE_SET, own)
-    named = () if context.style is Style.BLUE_GREEN else None
-    return set_strategy(context, strategy, _written(context, limit, named))
+    named = () if release.style is Style.BLUE_GREEN else None
+    return set_strategy(release, strategy, _written(release, limit, named))
 
 
 def _written(
-    context: ReleaseContext, limit: object, named: tuple[str, ...] | None
+    release: Release, limit: object, named: tuple[str, ...] | None
 ) -> tuple[FieldOfSpec, ...]:
-    live = _scale_strategy(context)
+    live = _scale_strategy(release)
     wanted = changed(live, ("maxUnavailable",), limit)
     if named is not None:
         wanted = changed(wanted, ("podsToDelete",), list(named) or None)
     return () if same(live, wanted) else (FieldOfSpec("scaleStrategy", Raw(json.encode(wanted))),)
 
 
-def _scale_strategy(context: ReleaseContext) -> JsonObject:
-    return json.decode(context.pod_set.spec.scale_strategy, type=JsonObject | None) or {}
+def _scale_strategy(release: Release) -> JsonObject:
+    return json.decode(release.pod_set.spec.scale_strategy, type=JsonObject | None) or {}

@@ -4,18 +4,17 @@ Invariant: the owner's values and our marks change in one write.
 """
 
 from controller.api import names
-from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.domain import reasons
 from controller.domain.decision import Action, Refusal, ReleaseDeployment
 from controller.domain.pods.deployment import owners_limits, paused_by_its_owner
 from controller.domain.rollout.moving.from_zero import FromZero
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
 def marks_to_remove(
-    context: ReleaseContext, *, keep_mark: bool, drop_label: bool
+    release: Release, *, keep_mark: bool, drop_label: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Annotations and labels of ours that the workload carries and should not carry any more.
 
@@ -26,9 +25,9 @@ def marks_to_remove(
     if not keep_mark:
         annotations.add(names.IN_PROGRESSING)
         labels.add(names.STABLE_REVISION)
-    if drop_label and (context.kind_name.group, context.kind_name.kind) in KNOWN_WORKLOADS:
+    if drop_label and (release.kind_name.group, release.kind_name.kind) in KNOWN_WORKLOADS:
         labels.add(names.WORKLOAD_TYPE)
-    meta = context.meta
+    meta = release.meta
     return (
         tuple(sorted(annotations & meta.annotations.keys())),
         tuple(sorted(labels & meta.labels.keys())),
@@ -38,26 +37,24 @@ def marks_to_remove(
 class Deployments(FromZero):
     """The end of a release of a Deployment."""
 
-    def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
+    def delete_excess(self, release: Release) -> tuple[Action, ...]:
         """Nothing: a held Deployment is scaled by its own controller."""
         return ()
 
-    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def replace_abandoned(self, release: Release) -> Stop | None:
         """Nothing: the stable revision has never shrunk."""
         return None
 
-    def given_up_pods_leave(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def given_up_pods_leave(self, release: Release) -> Stop | None:
         """Nothing: a Deployment has no limit that protects pods of one revision."""
         return None
 
-    def release(
-        self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
-    ) -> Action:
+    def release(self, release: Release, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """Restore strategy, times and `paused` as the owner wrote them."""
-        annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
-        record, metadata = context.values_to_restore, context.deployment.metadata
+        annotations, labels = marks_to_remove(release, keep_mark=keep_mark, drop_label=drop_label)
+        record, metadata = release.values_to_restore, release.deployment.metadata
         return ReleaseDeployment(
-            workload=context.workload_key,
+            workload=release.workload_key,
             generation=metadata.generation,
             owners=record.values if record is not None else None,
             annotations=annotations,
@@ -70,11 +67,11 @@ class Deployments(FromZero):
             ),
         )
 
-    def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def promoted(self, release: Release) -> Stop | None:
         """All pods have the template, and as many are available as the owner asks for."""
-        deployment = context.deployment
+        deployment = release.deployment
         seen = deployment.status
-        limits = owners_limits(context.owners_values, context.replicas)
+        limits = owners_limits(release.owners_values, release.replicas)
         done = (
             deployment.observed
             and seen.updated_replicas == deployment.spec.replicas
@@ -83,25 +80,25 @@ class Deployments(FromZero):
         )
         if done:
             return None
-        return Stop(status=status, problem=kept_paused(context))
+        return release.stop(problem=kept_paused(release))
 
 
-def kept_paused(context: ReleaseContext) -> Refusal | None:
+def kept_paused(release: Release) -> Refusal | None:
     """The owner keeps the Deployment paused: none of its pods moves until its owner resumes it."""
-    if not paused_by_its_owner(context.deployment):
+    if not paused_by_its_owner(release.deployment):
         return None
     return Refusal(
         reason=reasons.PAUSED_BY_OWNER,
-        message=f"Deployment {context.workload_key} is paused, and not by Moonshift: "
+        message=f"Deployment {release.workload_key} is paused, and not by Moonshift: "
         "set spec.paused to false to go on",
-        object=f"Deployment {context.workload_key}",
+        object=f"Deployment {release.workload_key}",
     )
 
 
-def blocked_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def blocked_workload(release: Release) -> Stop | None:
     """The Deployment cannot be moved now: its owner paused it, or its controller has not caught up."""
-    problem = kept_paused(context)
+    problem = kept_paused(release)
     if problem is not None:
-        return Stop(status=status, problem=problem)
+        return release.stop(problem=problem)
     # Between a patch and the Deployment controller's answer the pods still follow the old limits.
-    return None if context.deployment.observed else Stop(status=status)
+    return None if release.deployment.observed else release.stop()

@@ -4,85 +4,83 @@ Invariant: the extra Deployment never shrinks, and the stable one is not changed
 """
 
 from controller.api.meta import Key
-from controller.api.rollout import PatchMetadata, RolloutStatus
+from controller.api.rollout import PatchMetadata
 from controller.domain.decision import Action, EnsureCanaryDeployment, ScaleCanaryDeployment
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.deployments import Deployments, kept_paused
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.companions.claims_of_tools import inherited
 
 
-def canary_size_is_wrong(context: ReleaseContext, index: int) -> bool:
+def canary_size_is_wrong(release: Release, index: int) -> bool:
     """The extra Deployment is missing or smaller than the step wants."""
-    canary = context.canary
-    return canary is None or canary.deployment.spec.replicas < context.batch(index)
+    canary = release.canary
+    return canary is None or canary.deployment.spec.replicas < release.batch(index)
 
 
 class ExtraDeployment(Deployments):
     """The extra Deployment has the step's size."""
 
-    def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def preconditions(self, release: Release) -> Stop | None:
         """The workload itself does not move; a workload that its owner has paused is not released either."""
-        problem = kept_paused(context)
-        return Stop(status=status, problem=problem) if problem is not None else None
+        problem = kept_paused(release)
+        return release.stop(problem=problem) if problem is not None else None
 
     def grow(
-        self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
+        self, release: Release, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """Create the extra Deployment, or give it the step's size."""
-        return self.regrow(context, index)
+        return self.regrow(release, index)
 
-    def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+    def regrow(self, release: Release, index: int) -> tuple[Action, ...]:
         """Restore it when it was deleted by hand, or when the workload was scaled up: no route leads to missing
         pods.
         """
-        if not canary_size_is_wrong(context, index):
+        if not canary_size_is_wrong(release, index):
             return ()
-        canary = context.canary
-        size = context.batch(index)
+        canary = release.canary
+        size = release.batch(index)
         if canary is not None:
             meta = canary.deployment.metadata
             return (ScaleCanaryDeployment(meta.key, meta.uid, size),)
-        return (_ensured(context, size),)
+        return (_ensured(release, size),)
 
-    def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
+    def old_share(self, release: Release, index: int) -> Stop | None:
         """The old pods keep their share until the end."""
         return None
 
-    def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+    def keep(self, release: Release, index: int) -> tuple[Action, ...]:
         """The extra Deployment keeps its size."""
-        return self.regrow(context, index)
+        return self.regrow(release, index)
 
-    def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def clear_abandoned(self, release: Release) -> Stop | None:
         """Nothing: the end removes every extra Deployment."""
         return None
 
-    def scale_up_stable(
-        self, context: ReleaseContext, stable: Readiness
-    ) -> tuple[Action, ...] | None:
+    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """The stable Deployment has never shrunk. If its ReplicaSet was deleted, resume it: a paused one creates no
         other.
         """
-        whole = any(found.active for found, _ in context.workload.replica_sets)
-        if whole or not context.admission_paused or kept_paused(context) is not None:
+        whole = any(found.active for found, _ in release.workload.replica_sets)
+        if whole or not release.admission_paused or kept_paused(release) is not None:
             return None
-        return (self.release(context, keep_mark=True),)
+        return (self.release(release, keep_mark=True),)
 
 
-def _ensured(context: ReleaseContext, size: int) -> EnsureCanaryDeployment:
-    rollout_uid = context.seen.rollout.metadata.uid
-    name = canary_name(context.deployment, context.template_hash, rollout_uid)
+def _ensured(release: Release, size: int) -> EnsureCanaryDeployment:
+    rollout_uid = release.seen.rollout.metadata.uid
+    name = canary_name(release.deployment, release.template_hash, rollout_uid)
     body = canary_deployment(
-        context.deployment,
+        release.deployment,
         name=name,
         replicas=size,
-        made_from=context.template_hash,
+        made_from=release.template_hash,
         rollout_uid=rollout_uid,
-        owners=context.owners_values,
-        patch=context.strategy.patch_pod_template_metadata or PatchMetadata(),
-        replica_sets=context.workload.replica_sets,
-        inherited=inherited(context.deployment.metadata.labels),
+        owners=release.owners_values,
+        patch=release.strategy.patch_pod_template_metadata or PatchMetadata(),
+        replica_sets=release.workload.replica_sets,
+        inherited=inherited(release.deployment.metadata.labels),
     )
-    return EnsureCanaryDeployment(Key(context.namespace, name), body)
+    return EnsureCanaryDeployment(Key(release.namespace, name), body)

@@ -10,7 +10,7 @@ import msgspec
 from controller.api import names
 from controller.api.jsontree import JsonObject
 from controller.api.podsets import PodSet
-from controller.api.rollout import RolloutStatus, StepState
+from controller.api.rollout import StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import FreezeWorkload, Refusal
@@ -22,32 +22,33 @@ from controller.domain.pods.deployment import (
 )
 from controller.domain.pods.marks import marked_for
 from controller.domain.pods.partition import partition_of
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
 
 
-def values_are_lost(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+def values_are_lost(release: Release) -> Refusal | None:
     """The owner's own values are lost while the workload is frozen: nothing moves until people write them again."""
-    known = context.owners is not None or context.kept_owners
-    if known or _is_its_owners(context) or _moves_freely(context):
+    known = release.owners is not None or release.kept_owners
+    if known or _is_its_owners(release) or _moves_freely(release):
         return None
     return Refusal(
         reasons.OWNERS_VALUES_LOST,
-        f"{context.workload_name} is held, and its annotation {names.ORIGINAL_STRATEGY} with its owner's own values is "
+        f"{release.workload_name} is held, and its annotation {names.ORIGINAL_STRATEGY} with its owner's own values is "
         "gone: write them into the workload's spec, and take off the hold (minReadySeconds) of a Deployment",
-        object=context.workload_name,
+        object=release.workload_name,
     )
 
 
-def _is_its_owners(context: ReleaseContext) -> bool:
+def _is_its_owners(release: Release) -> bool:
     """True for a Deployment that is not frozen: its spec has its owner's own values."""
-    if context.kind is not WorkloadKind.DEPLOYMENT:
+    if release.kind is not WorkloadKind.DEPLOYMENT:
         return False
-    return context.deployment.spec.min_ready_seconds != names.FREEZE_MIN_READY_SECONDS
+    return release.deployment.spec.min_ready_seconds != names.FREEZE_MIN_READY_SECONDS
 
 
-def _moves_freely(context: ReleaseContext) -> bool:
+def _moves_freely(release: Release) -> bool:
     """True for a set whose strategy holds no pod: its spec has its owner's own values."""
-    found, kind = context.workload.object, context.workload.kind
+    found, kind = release.workload.object, release.workload.kind
     if not isinstance(found, PodSet):
         return False
     strategy = msgspec.json.decode(found.spec.update_strategy, type=JsonObject | None) or {}
@@ -56,70 +57,70 @@ def _moves_freely(context: ReleaseContext) -> bool:
     return not by_hand and not waits and partition_of(kind, strategy) == 0
 
 
-def freeze_again(context: ReleaseContext, status: RolloutStatus) -> FreezeWorkload:
+def freeze_again(release: Release) -> FreezeWorkload:
     """Label, marks, freeze and pause, as admission would have set them."""
-    ours = moonshift_status(status)
-    known = ours.release and context.template_hash == ours.revision
-    limits = _limits(context, status) if known else None
+    ours = release.ours
+    known = ours.release and release.template_hash == ours.revision
+    limits = _limits(release) if known else None
     return FreezeWorkload(
-        kind=context.kind_name,
-        workload=context.workload_key,
-        generation=context.meta.generation,
-        rollout=context.seen.rollout.metadata.name,
-        release=context.kept_release if known else context.release,
-        record=context.kept_owners,
-        stable_revision=ours.stable_revision if context.kind is WorkloadKind.DEPLOYMENT else "",
-        beside=context.style is Style.BLUE_GREEN and context.kind is WorkloadKind.CLONE_SET,
+        kind=release.kind_name,
+        workload=release.workload_key,
+        generation=release.meta.generation,
+        rollout=release.seen.rollout.metadata.name,
+        release=release.kept_identity if known else release.identity,
+        record=release.kept_owners,
+        stable_revision=ours.stable_revision if release.kind is WorkloadKind.DEPLOYMENT else "",
+        beside=release.style is Style.BLUE_GREEN and release.kind is WorkloadKind.CLONE_SET,
         max_surge=limits.max_surge if limits is not None else None,
         max_unavailable=limits.max_unavailable if limits is not None else None,
-        resumed=context.kind is WorkloadKind.DEPLOYMENT and _was_resumed_unseen(context),
+        resumed=release.kind is WorkloadKind.DEPLOYMENT and _was_resumed_unseen(release),
     )
 
 
-def _limits(context: ReleaseContext, status: RolloutStatus) -> WrittenLimits | None:
+def _limits(release: Release) -> WrittenLimits | None:
     """The limits of a Deployment that has the step's pods, so that pods added by its owner's own limits are removed
     again.
     """
-    ours = moonshift_status(status)
+    ours = release.ours
     settled = ours.state in (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED)
-    if context.kind is not WorkloadKind.DEPLOYMENT or context.style is Style.CANARY:
+    if release.kind is not WorkloadKind.DEPLOYMENT or release.style is Style.CANARY:
         return None
-    if not settled or not context.replicas:
+    if not settled or not release.replicas:
         # With no replicas both limits would be zero, which the API refuses.
         return None
-    share = context.batch(ours.step)
-    if context.style is Style.PARTITION:
-        return write_rolling_limits(RollingLimits(0, share), context.replicas)
-    return WrittenLimits(context.step(ours.step).replicas or 0, 0)
+    share = release.batch(ours.step)
+    if release.style is Style.PARTITION:
+        return write_rolling_limits(RollingLimits(0, share), release.replicas)
+    return WrittenLimits(release.step(ours.step).replicas or 0, 0)
 
 
-def lost_its_freeze(context: ReleaseContext) -> bool:
+def lost_its_freeze(release: Release) -> bool:
     """The owner's record, the mark or the freeze is missing, or the record is outdated; in canary style the pause,
     which stays to the end.
     """
-    if context.owners is None or not marked_for(context.workload.object):
+    if release.owners is None or not marked_for(release.workload.object):
         return True
-    if context.kind is not WorkloadKind.DEPLOYMENT:
+    if release.kind is not WorkloadKind.DEPLOYMENT:
         return False
-    if _is_its_owners(context) or _was_resumed_unseen(context):
+    if _is_its_owners(release) or _was_resumed_unseen(release):
         return True
-    return context.style is Style.CANARY and not admission_paused(context.deployment)
+    return release.style is Style.CANARY and not admission_paused(release.deployment)
 
 
-def lost_its_record(context: ReleaseContext) -> bool:
+def lost_its_record(release: Release) -> bool:
     """A Deployment that is still frozen has no record (an undo that no webhook saw drops it): its end could restore
     nothing, and would leave the freeze.
     """
-    known = context.kept_owners
+    known = release.kept_owners
     return (
-        context.kind is WorkloadKind.DEPLOYMENT
-        and context.owners is None
+        release.kind is WorkloadKind.DEPLOYMENT
+        and release.owners is None
         and bool(known)
-        and not _is_its_owners(context)
+        and not _is_its_owners(release)
     )
 
 
-def _was_resumed_unseen(context: ReleaseContext) -> bool:
+def _was_resumed_unseen(release: Release) -> bool:
     """The owner removed a pause of theirs while no webhook answered: the release would wait for ever."""
-    known = context.owners is not None and context.owners.paused
-    return known and not context.deployment.spec.paused
+    known = release.owners is not None and release.owners.paused
+    return known and not release.deployment.spec.paused

@@ -16,53 +16,58 @@ from controller.domain.decision import DeleteReplicaSet, ScaleReplicaSet
 from controller.domain.pods.deployment import admission_paused, read_rolling_limits
 from controller.domain.rollout.moving.freezing import freeze_again
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     Style,
     known_template,
     moonshift_status,
 )
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
-def stable_replica_set(context: ReleaseContext, status: RolloutStatus) -> ReplicaSet | None:
+def stable_replica_set(release: Release) -> ReplicaSet | None:
     """The ReplicaSet of the stable revision, if it still exists."""
-    stable = moonshift_status(status).stable_revision
-    found = [rs for rs, _ in context.workload.replica_sets if stable and rs.revision == stable]
+    stable = release.ours.stable_revision
+    found = [rs for rs, _ in release.workload.replica_sets if stable and rs.revision == stable]
     return found[-1] if found else None
 
 
-def leaves_stable_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
+def was_rebuilt(stable: ReplicaSet) -> bool:
+    """Somebody deleted this stable ReplicaSet during a release, and it was made again without pods."""
+    return names.REBUILT in stable.metadata.annotations
+
+
+def leaves_stable_pods(release: Release) -> bool:
     """No visited step replaces all pods, so a step back removes no new pod; beside an extra workload, and under
     blue-green, no step does.
     """
-    if context.kind is WorkloadKind.DEPLOYMENT and context.style is not Style.PARTITION:
+    if release.kind is WorkloadKind.DEPLOYMENT and release.style is not Style.PARTITION:
         return True
-    return largest_visited_batch(context, status) < context.replicas
+    return largest_visited_batch(release) < release.replicas
 
 
-def largest_visited_batch(context: ReleaseContext, status: RolloutStatus) -> int:
+def largest_visited_batch(release: Release) -> int:
     """New pods that the visited step with the largest batch asks for."""
-    return max(context.batch(step) for step in _visited_steps(status))
+    return max(release.batch(step) for step in _visited_steps(release.status))
 
 
-def undo_leads_to_stable(context: ReleaseContext, status: RolloutStatus) -> bool:
+def undo_leads_to_stable(release: Release) -> bool:
     """Whether an undo still leads to the stable revision, even if none of its pods runs at present: its ReplicaSet
     exists, the release did not go on by itself, and no step gave every pod to the release's own revision.
     """
-    gone = stable_replica_set(context, status) is None
-    return not gone and not moonshift_status(status).went_on and not _took_all(context, status)
+    gone = stable_replica_set(release) is None
+    return not gone and not release.ours.went_on and not _took_all(release)
 
 
-def _took_all(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _took_all(release: Release) -> bool:
     """The release's own revision runs, and a visited step asked for every pod.
 
     A share that is every pod only by rounding does not count: 20 % of one pod is one pod.
     """
-    if context.style is not Style.PARTITION or context.replicas < 2:
+    if release.style is not Style.PARTITION or release.replicas < 2:
         return False
-    runs = any(run.template_hash == known_template(status) for run in context.running)
-    asked = (context.step(step).replicas for step in _visited_steps(status))
-    return runs and any(scaled_down(share, context.replicas) >= context.replicas for share in asked)
+    runs = any(run.template_hash == known_template(release.status) for run in release.running)
+    asked = (release.step(step).replicas for step in _visited_steps(release.status))
+    return runs and any(scaled_down(share, release.replicas) >= release.replicas for share in asked)
 
 
 def _visited_steps(status: RolloutStatus) -> set[int]:
@@ -73,83 +78,81 @@ def _visited_steps(status: RolloutStatus) -> set[int]:
 class FromZero:
     """The order in which revisions return from zero replicas, for a Deployment."""
 
-    def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def only_stable_returns(self, release: Release) -> Stop | None:
         """The Deployment is paused, and no ReplicaSet is newer than the stable one."""
-        stable = stable_replica_set(context, status)
+        stable = stable_replica_set(release)
         if stable is None:
             return None
-        if not admission_paused(context.deployment):
-            return Stop(status, (freeze_again(context, status),))
-        if not context.observed:
-            return Stop(status)
-        first = _deletions(context, stable)
-        return Stop(status, first) if first else None
+        if not admission_paused(release.deployment):
+            return release.stop(freeze_again(release))
+        if not release.observed:
+            return release.stop()
+        first = _deletions(release, stable)
+        return release.stop(*first) if first else None
 
-    def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+    def returned_as_new(self, release: Release) -> bool:
         """No stable pod is wanted, but pods of another revision are: of an abandoned one, or of the new one at a step
         that leaves stable pods. In a frozen Deployment only scaling from zero causes that; a lost freeze is restored
         first.
 
         Not if the Deployment's controller continued while it was not frozen: then people decide (`stable_gone`).
         """
-        stable = stable_replica_set(context, status)
-        if stable is None or stable.active or moonshift_status(status).went_on:
+        stable = stable_replica_set(release)
+        if stable is None or stable.active or release.ours.went_on:
             return False
-        abandoned = any(run.template_hash != context.template_hash for run in context.running)
-        return abandoned or (bool(context.running) and leaves_stable_pods(context, status))
+        abandoned = any(run.template_hash != release.template_hash for run in release.running)
+        return abandoned or (bool(release.running) and leaves_stable_pods(release))
 
-    def stable_returns_first(
-        self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
-    ) -> bool:
+    def stable_returns_first(self, release: Release, *, returning: bool) -> bool:
         """Pods of another revision run in place of stable ones, although no step gave them that place."""
-        stable = stable_replica_set(context, status)
-        if stable is None or not context.replicas or not undo_leads_to_stable(context, status):
+        stable = stable_replica_set(release)
+        if stable is None or not release.replicas or not undo_leads_to_stable(release):
             return False
-        others_run = any(rs.active for rs in _others(context, stable))
+        others_run = any(rs.active for rs in _others(release, stable))
         return others_run and (returning or not stable.active)
 
-    def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+    def too_many_are_new(self, release: Release) -> bool:
         """Never: a Deployment's controller keeps its stable ReplicaSet's share."""
         return False
 
-    def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def bring_stable_back(self, release: Release) -> Stop | None:
         """Pause the Deployment and scale the stable ReplicaSet up; wait until its pods are ready."""
-        stable = stable_replica_set(context, status)
+        stable = stable_replica_set(release)
         if stable is None:
             return None
-        if not admission_paused(context.deployment):
-            return Stop(status, (freeze_again(context, status),))
+        if not admission_paused(release.deployment):
+            return release.stop(freeze_again(release))
         if not stable.active:
-            return Stop(status, _stable_in_addition(context, stable))
-        counted = context.ready(context.pods_of(stable.revision))
+            return release.stop(*_stable_in_addition(release, stable))
+        counted = release.ready(release.pods_of(stable.revision))
         if counted.ready < counted.pods or not counted.pods:
-            return Stop(status, wake_at=counted.next_at)
-        return None if _is_marked(context, stable) else Stop(status)
+            return release.stop(wake_at=counted.next_at)
+        return None if _is_marked(release, stable) else release.stop()
 
-    def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def send_new_away(self, release: Release) -> Stop | None:
         """Scale every other ReplicaSet to zero, once the stable one can be filled; wait until their pods are gone."""
-        stable = stable_replica_set(context, status)
+        stable = stable_replica_set(release)
         if stable is None or not stable.active:
             return None
-        gone = _emptied(context, stable)
+        gone = _emptied(release, stable)
         alive = any(
             pod.revision != stable.revision and not pod.metadata.deleting
-            for pod in context.workload.pods
+            for pod in release.workload.pods
         )
-        return Stop(status, gone) if gone or alive else None
+        return release.stop(*gone) if gone or alive else None
 
 
-def _deletions(context: ReleaseContext, stable: ReplicaSet) -> tuple[DeleteReplicaSet, ...]:
+def _deletions(release: Release, stable: ReplicaSet) -> tuple[DeleteReplicaSet, ...]:
     """The ReplicaSets that the Deployment's controller would fill before the stable one."""
     return tuple(
         DeleteReplicaSet(rs.metadata.key, rs.metadata.uid)
-        for rs in _others(context, stable)
-        if _is_of_template(context, rs) or _made_after(rs, stable)
+        for rs in _others(release, stable)
+        if _is_of_template(release, rs) or _made_after(rs, stable)
     )
 
 
 def _stable_in_addition(
-    context: ReleaseContext, stable: ReplicaSet
+    release: Release, stable: ReplicaSet
 ) -> tuple[ScaleReplicaSet | DeleteReplicaSet, ...]:
     """Half of the pods, in addition to the new ones: the Deployment's controller removes the surplus pods from the
     larger ReplicaSet.
@@ -159,16 +162,16 @@ def _stable_in_addition(
     size, the ReplicaSet would keep the marks of its former size. The controller would take them for a scale event in
     every pass, and would never roll.
     """
-    others = [rs for rs in _others(context, stable) if rs.active]
+    others = [rs for rs in _others(release, stable) if rs.active]
     if not others:
         return ()
-    surge = read_rolling_limits(context.deployment).surge
-    if context.replicas == 1 and not surge:
-        return (*_emptied(context, stable), *_deletions(context, stable))
-    half = max(1, context.replicas // 2)
+    surge = read_rolling_limits(release.deployment).surge
+    if release.replicas == 1 and not surge:
+        return (*_emptied(release, stable), *_deletions(release, stable))
+    half = max(1, release.replicas // 2)
     # One pod cannot be divided, and `_is_marked` waits for the Deployment's controller to mark it.
     marked = (
-        context.replicas > 1
+        release.replicas > 1
         and {names.DESIRED_REPLICAS, names.MAX_REPLICAS} <= stable.metadata.annotations.keys()
     )
     added = ScaleReplicaSet(
@@ -176,52 +179,50 @@ def _stable_in_addition(
         stable.metadata.uid,
         half,
         # With the marks of the size at which it was emptied, it would be scaled in proportion to that size.
-        sized_for=(context.replicas, context.replicas + surge) if marked else None,
+        sized_for=(release.replicas, release.replicas + surge) if marked else None,
     )
-    room = context.replicas + surge - sum(rs.spec.replicas for rs in others)
+    room = release.replicas + surge - sum(rs.spec.replicas for rs in others)
     if room >= half or max(rs.spec.replicas for rs in others) > half:
         return (added,)
-    return (_least_ready_shrunk(context, others, half - room), added)
+    return (_least_ready_shrunk(release, others, half - room), added)
 
 
-def _least_ready_shrunk(
-    context: ReleaseContext, others: list[ReplicaSet], pods: int
-) -> ScaleReplicaSet:
+def _least_ready_shrunk(release: Release, others: list[ReplicaSet], pods: int) -> ScaleReplicaSet:
     """Take so many pods from the ReplicaSet with the fewest ready ones.
 
     Of ReplicaSets of the same size, the Deployment's controller takes surplus pods from the oldest one: it would
     remove the stable pods that we add, and both would write for ever.
     """
-    least = min(others, key=lambda rs: context.ready(context.pods_of(rs.revision)).ready)
+    least = min(others, key=lambda rs: release.ready(release.pods_of(rs.revision)).ready)
     left = max(0, least.spec.replicas - pods)
     return ScaleReplicaSet(least.metadata.key, least.metadata.uid, left)
 
 
-def _emptied(context: ReleaseContext, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:
+def _emptied(release: Release, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:
     """Scale every other ReplicaSet to zero; empty if no other one wants a pod."""
     return tuple(
         ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0)
-        for rs in _others(context, stable)
+        for rs in _others(release, stable)
         if rs.active
     )
 
 
-def _is_marked(context: ReleaseContext, stable: ReplicaSet) -> bool:
+def _is_marked(release: Release, stable: ReplicaSet) -> bool:
     """The Deployment's controller has seen the size that we gave to the single stable pod's ReplicaSet, and marked
     it."""
-    alone = not any(rs.active for rs in _others(context, stable))
+    alone = not any(rs.active for rs in _others(release, stable))
     marks = stable.metadata.annotations
-    return alone or context.replicas > 1 or marks.get(names.DESIRED_REPLICAS) in ("1", None)
+    return alone or release.replicas > 1 or marks.get(names.DESIRED_REPLICAS) in ("1", None)
 
 
-def _others(context: ReleaseContext, stable: ReplicaSet) -> list[ReplicaSet]:
-    return [rs for rs, _ in context.workload.replica_sets if rs.metadata.uid != stable.metadata.uid]
+def _others(release: Release, stable: ReplicaSet) -> list[ReplicaSet]:
+    return [rs for rs, _ in release.workload.replica_sets if rs.metadata.uid != stable.metadata.uid]
 
 
-def _is_of_template(context: ReleaseContext, replica_set: ReplicaSet) -> bool:
+def _is_of_template(release: Release, replica_set: ReplicaSet) -> bool:
     return any(
-        rs.metadata.uid == replica_set.metadata.uid and hashed == context.template_hash
-        for rs, hashed in context.workload.replica_sets
+        rs.metadata.uid == replica_set.metadata.uid and hashed == release.template_hash
+        for rs, hashed in release.workload.replica_sets
     )
 
 

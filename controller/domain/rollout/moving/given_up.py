@@ -11,7 +11,6 @@ owner's own update replaces these pods.
 from collections.abc import Sequence
 
 from controller.api.jsontree import JsonObject, changed
-from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain.decision import Action, FieldOfSpec
@@ -34,7 +33,7 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 BY_NODES = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
@@ -44,73 +43,67 @@ BY_NODES = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
 class SetsWithLimits(Sets):
     """Answers that are the same for all kinds, where the owner's limits keep pods from a new template."""
 
-    def scale_up_stable(
-        self, context: ReleaseContext, stable: Readiness
-    ) -> tuple[Action, ...] | None:
+    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """There is no surge: stable pods take the places of new ones, also of those that the owner's limits protect."""
-        if owner_limits_updates(context):
-            return given_up_moves(context, context.seen.rollout.status, self.owners_fields(context))
-        return super().scale_up_stable(context, stable)
+        if owner_limits_updates(release):
+            return given_up_moves(release.at(release.stored), self.owners_fields(release))
+        return super().scale_up_stable(release, stable)
 
-    def given_up_pods_leave(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def given_up_pods_leave(self, release: Release) -> Stop | None:
         """The pods of given-up revisions are replaced before the owner's limits return."""
-        return given_up_pods_leave(context, status, self.owners_fields(context))
+        return given_up_pods_leave(release, self.owners_fields(release))
 
 
-def given_up_pods(context: ReleaseContext, status: RolloutStatus) -> list[Pod]:
+def given_up_pods(release: Release) -> list[Pod]:
     """The pods of given-up revisions, also those that are being deleted; none while the template's own revision is not
     known.
     """
-    ours, present = moonshift_status(status), context.present_revision
+    ours, present = release.ours, release.present_revision
     keep = (present, ours.stable_revision, *ours.older_revisions)
-    return [pod for pod in context.workload.pods if present and pod.revision not in keep]
+    return [pod for pod in release.workload.pods if present and pod.revision not in keep]
 
 
-def owner_limits_updates(context: ReleaseContext) -> bool:
+def owner_limits_updates(release: Release) -> bool:
     """The owner's strategy keeps some pods from getting a new template; false if it is not known: the live one has our
     part in it.
     """
-    return context.owners is not None and keeps_old_pods(context)
+    return release.owners is not None and keeps_old_pods(release)
 
 
-def keeps_old_pods(context: ReleaseContext) -> bool:
+def keeps_old_pods(release: Release) -> bool:
     """The owner's strategy, or the live one of a set that is not held, keeps some pods from getting a new template."""
-    return owners_limits(context).type == "OnDelete" or _kept(context) > 0
+    return owners_limits(release).type == "OnDelete" or _kept(release) > 0
 
 
-def given_up_pods_leave(
-    context: ReleaseContext, status: RolloutStatus, fields: tuple[FieldOfSpec, ...] = ()
-) -> Stop | None:
+def given_up_pods_leave(release: Release, fields: tuple[FieldOfSpec, ...] = ()) -> Stop | None:
     """Replace the pods of given-up revisions; None when the owner's own limits can return."""
-    if not owner_limits_updates(context):
+    if not owner_limits_updates(release):
         return None
-    left = given_up_pods(context, status)
-    if not left and not _returns(context, status):
+    left = given_up_pods(release)
+    if not left and not _returns(release):
         return None
-    counted = context.ready(context.promoted_pods)
-    wanted = context.replicas - len(_others(context, left))
-    enough = counted.ready >= wanted - most_unavailable_pods(context)
-    if context.observed and not left and counted.pods >= wanted and enough:
+    counted = release.ready(release.promoted_pods)
+    wanted = release.replicas - len(_others(release, left))
+    enough = counted.ready >= wanted - most_unavailable_pods(release)
+    if release.observed and not left and counted.pods >= wanted and enough:
         return None
-    blocked = blocked_set(context, status)
+    blocked = blocked_set(release)
     if blocked is not None:
         return blocked
-    return Stop(status, given_up_moves(context, status, fields), wake_at=counted.next_at)
+    return release.stop(*given_up_moves(release, fields), wake_at=counted.next_at)
 
 
-def given_up_moves(
-    context: ReleaseContext, status: RolloutStatus, fields: tuple[FieldOfSpec, ...] = ()
-) -> tuple[Action, ...]:
+def given_up_moves(release: Release, fields: tuple[FieldOfSpec, ...] = ()) -> tuple[Action, ...]:
     """The next moves: the strategy under which these pods can leave; then deletions where it is not enough."""
-    left = given_up_pods(context, status)
-    written = set_strategy(context, _strategy(context, left), fields)
-    if written or not context.observed:
+    left = given_up_pods(release)
+    written = set_strategy(release, _strategy(release, left), fields)
+    if written or not release.observed:
         return written
     leaving = [pod for pod in left if not pod.metadata.deleting]
     going: Sequence[Pod] = ()
-    match context.workload.kind:
+    match release.workload.kind:
         case WorkloadKind.DAEMON_SET | WorkloadKind.ADVANCED_DAEMON_SET:
-            going = _node_by_node(context, status, leaving)
+            going = _node_by_node(release, leaving)
         case WorkloadKind.STATEFUL_SET:
             # An unready pod would block the set's controller for ever.
             going = [pod for pod in leaving if pod.ready_since is None and not pod.updated_in_place]
@@ -119,56 +112,54 @@ def given_up_moves(
     return tuple(map(deletion_of, going))
 
 
-def _returns(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _returns(release: Release) -> bool:
     """The template is the stable one again."""
-    return context.template_hash == moonshift_status(status).stable_template
+    return release.template_hash == release.ours.stable_template
 
 
-def _kept(context: ReleaseContext) -> int:
-    partition = partition_of(context.workload.kind, owners_strategy(context))
-    return kept_old(partition, context.replicas)
+def _kept(release: Release) -> int:
+    partition = partition_of(release.workload.kind, owners_strategy(release))
+    return kept_old(partition, release.replicas)
 
 
-def _others(context: ReleaseContext, left: list[Pod]) -> list[Pod]:
+def _others(release: Release, left: list[Pod]) -> list[Pod]:
     """The pods that are neither given up nor of the template's revision."""
     given_up = {pod.revision for pod in left}
     return [
         pod
-        for pod in alive_pods(context)
-        if pod.revision not in given_up and pod.revision != context.present_revision
+        for pod in alive_pods(release)
+        if pod.revision not in given_up and pod.revision != release.present_revision
     ]
 
 
-def _strategy(context: ReleaseContext, left: list[Pod]) -> JsonObject:
+def _strategy(release: Release, left: list[Pod]) -> JsonObject:
     """The owner's strategy with a limit that protects no given-up pod, and no fewer of the others than necessary."""
-    kind, own = context.workload.kind, owners_strategy(context)
+    kind, own = release.workload.kind, owners_strategy(release)
     if kind in BY_NODES:
         return moving_no_pod(kind, own)
-    rolling = owners_limits(context).rolling_update
+    rolling = owners_limits(release).rolling_update
     unordered = rolling is not None and rolling.unordered_update is not None
     if kind is WorkloadKind.STATEFUL_SET and not unordered:
-        first = context.pod_set.spec.ordinals
+        first = release.pod_set.spec.ordinals
         there = ordinals(left, first.start if first is not None else 0)
-        protected = min(there, default=_kept(context))
+        protected = min(there, default=_kept(release))
     else:
-        protected = len(_others(context, left))
+        protected = len(_others(release, left))
     return changed(
-        partitioned(kind, own, min(_kept(context), protected)), ("rollingUpdate", "selector"), None
+        partitioned(kind, own, min(_kept(release), protected)), ("rollingUpdate", "selector"), None
     )
 
 
-def _node_by_node(
-    context: ReleaseContext, status: RolloutStatus, leaving: list[Pod]
-) -> tuple[Pod, ...]:
-    alive = alive_pods(context)
+def _node_by_node(release: Release, leaving: list[Pod]) -> tuple[Pod, ...]:
+    alive = alive_pods(release)
     nodes = Nodes(
-        size=context.replicas,
+        size=release.replicas,
         new=tuple(pod for pod in alive if pod not in leaving),
         old=tuple(leaving),
-        leaving=len(context.workload.pods) - len(alive),
+        leaving=len(release.workload.pods) - len(alive),
     )
-    rolling = owners_limits(context).rolling_update
+    rolling = owners_limits(release).rolling_update
     limit = most_unavailable(
-        rolling.max_unavailable if rolling is not None else None, context.replicas
+        rolling.max_unavailable if rolling is not None else None, release.replicas
     )
-    return may_go(nodes, context.replicas, limit, moonshift_status(status).stable_revision)
+    return may_go(nodes, release.replicas, limit, release.ours.stable_revision)

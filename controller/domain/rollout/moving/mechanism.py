@@ -6,100 +6,93 @@ to call which method.
 
 from typing import Protocol
 
-from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
 class Mechanism(Protocol):
     """Moves the pods of one kind of workload in one style."""
 
-    def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def preconditions(self, release: Release) -> Stop | None:
         """Bring about the conditions for moving any pod of a step; None when they are true."""
         ...
 
     def grow(
-        self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
+        self, release: Release, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """The next move towards the step's pods; with `give_back`, old pods are removed as new pods become ready."""
         ...
 
-    def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+    def regrow(self, release: Release, index: int) -> tuple[Action, ...]:
         """Restore pods that somebody removed and that a route leads to, or is about to."""
         ...
 
-    def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
+    def old_share(self, release: Release, index: int) -> Stop | None:
         """Remove the step's old pods, no sooner than the grace period after the route left them; None when they are
         gone.
         """
         ...
 
-    def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+    def keep(self, release: Release, index: int) -> tuple[Action, ...]:
         """Repairs of the step's pods while it waits."""
         ...
 
-    def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
+    def delete_excess(self, release: Release) -> tuple[Action, ...]:
         """Delete pods beyond the owner's replicas if the freeze keeps the workload's controller from deleting them."""
         ...
 
-    def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def only_stable_returns(self, release: Release) -> Stop | None:
         """The workload has no replicas: make sure that only the stable revision returns; None when that is sure."""
         ...
 
-    def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+    def returned_as_new(self, release: Release) -> bool:
         """The workload had no replicas, and returned as the new revision although the step leaves stable pods."""
         ...
 
-    def stable_returns_first(
-        self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
-    ) -> bool:
+    def stable_returns_first(self, release: Release, *, returning: bool) -> bool:
         """Another revision came, and pods of an abandoned one run in the place of stable ones. The stable pods return
         before anything is abandoned; `returning` says that they already do.
         """
         ...
 
-    def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+    def too_many_are_new(self, release: Release) -> bool:
         """More pods are new than any step asked for, and the workload's controller creates no stable ones by itself."""
         ...
 
-    def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def bring_stable_back(self, release: Release) -> Stop | None:
         """Restore the stable revision's pods; None when they are ready."""
         ...
 
-    def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def send_new_away(self, release: Release) -> Stop | None:
         """Remove the new revision's pods; None when none is left."""
         ...
 
-    def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def clear_abandoned(self, release: Release) -> Stop | None:
         """Make room for another revision: remove the remains of the release before it; None when nothing is left."""
         ...
 
-    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def replace_abandoned(self, release: Release) -> Stop | None:
         """Another revision came: put stable pods in place of abandoned ones, to which routes still lead; None if the
         stable revision has never shrunk, has enough pods, or cannot get them.
         """
         ...
 
-    def scale_up_stable(
-        self, context: ReleaseContext, stable: Readiness
-    ) -> tuple[Action, ...] | None:
+    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """Add stable pods before the stable revision takes all traffic back; empty if nothing has to be written for
         that, None if it has never shrunk.
         """
         ...
 
-    def given_up_pods_leave(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def given_up_pods_leave(self, release: Release) -> Stop | None:
         """Replace pods of given-up revisions that the owner's own limits would protect; None when there is none."""
         ...
 
-    def release(
-        self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
-    ) -> Action:
+    def release(self, release: Release, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """Restore the owner's own values in one write; our marks are removed with them unless `keep_mark`."""
         ...
 
-    def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def promoted(self, release: Release) -> Stop | None:
         """Wait until the workload, restored, has only pods of its template; None when it has."""
         ...

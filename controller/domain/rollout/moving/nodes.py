@@ -14,35 +14,36 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import Release
 
 
-def abandoned_go_first(context: ReleaseContext, index: int) -> bool:
+def abandoned_go_first(release: Release, index: int) -> bool:
     """The step wants more new pods, and pods of an abandoned revision can make room for them."""
-    keep = (moonshift_status(context.seen.rollout.status).stable_revision, context.new_revision)
-    alive = [pod for pod in context.new_pods if not pod.metadata.deleting]
-    return len(alive) < context.batch(index) and any(
-        pod.revision not in keep for pod in context.workload.pods
+    keep = (moonshift_status(release.stored).stable_revision, release.new_revision)
+    alive = [pod for pod in release.new_pods if not pod.metadata.deleting]
+    return len(alive) < release.batch(index) and any(
+        pod.revision not in keep for pod in release.workload.pods
     )
 
 
-def deleted_node_by_node(context: ReleaseContext, index: int) -> tuple[Action, ...]:
+def deleted_node_by_node(release: Release, index: int) -> tuple[Action, ...]:
     """The next deletions, of abandoned pods first; before the first of them, hold the set and end the admission
     pause.
     """
-    holding = set_strategy(context, moving_no_pod(context.workload.kind, owners_strategy(context)))
-    return holding or _deletions(context, index)
+    holding = set_strategy(release, moving_no_pod(release.workload.kind, owners_strategy(release)))
+    return holding or _deletions(release, index)
 
 
-def _deletions(context: ReleaseContext, index: int) -> tuple[Action, ...]:
-    if not context.new_revision:
+def _deletions(release: Release, index: int) -> tuple[Action, ...]:
+    if not release.new_revision:
         # Its ControllerRevision is not there, perhaps deleted: new pods cannot be told from old ones.
         return ()
-    nodes = nodes_of(context.replicas, context.workload.pods, context.new_revision)
-    rolling = owners_limits(context).rolling_update
+    nodes = nodes_of(release.replicas, release.workload.pods, release.new_revision)
+    rolling = owners_limits(release).rolling_update
     limit = most_unavailable(
-        rolling.max_unavailable if rolling is not None else None, context.replicas
+        rolling.max_unavailable if rolling is not None else None, release.replicas
     )
-    stable = moonshift_status(context.seen.rollout.status).stable_revision
-    going = may_go(nodes, context.batch(index), limit, stable)
+    stable = moonshift_status(release.stored).stable_revision
+    going = may_go(nodes, release.batch(index), limit, stable)
     return tuple(map(deletion_of, going))

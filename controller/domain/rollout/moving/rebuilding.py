@@ -3,60 +3,64 @@
 Why: otherwise new pods that nobody approved serve everybody until a person decides. The ReplicaSet is made again
 without pods, from the template that the release keeps. In canary style the paused Deployment's controller then fills
 it; in partition style the release goes the way of a workload that returned from zero as its new revision (`from_zero`):
-stable pods first, then the new ones go, and the release begins again at step 1. Invariant: only while steps leave
-stable pods, and never where the Deployment's controller went on by itself: then people decide (`stable_gone`).
-Blue-green is not among them: all requests may go to the new pods there, with everybody's approval.
+stable pods first, then the new ones go, and the release begins again at step 1. In blue-green style `blue_green` gives
+it its size, and the step stays. Invariant: only while steps leave stable pods, and never where the Deployment's
+controller went on by itself: then people decide (`stable_gone`).
 """
 
 from controller.api.meta import Key, OwnerReference
-from controller.api.names import REVISION
-from controller.api.rollout import RolloutStatus
+from controller.api.names import FREEZE_MIN_READY_SECONDS, REVISION
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, RebuildReplicaSet, Severity
 from controller.domain.rollout import messages
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.moving.from_zero import leaves_stable_pods, stable_replica_set
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import Style
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.reverting import kept_by_us
 from controller.domain.rollout.transition import Stop
 
 GOALS = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
 
 
-def rebuilt(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def rebuilt(release: Release) -> Stop | None:
     """Make the stable ReplicaSet again; None where it exists, or is not wanted."""
-    if not context.seen.kept or not _is_missed(context, status):
+    if not release.seen.kept or not _is_missed(release):
         return None
-    ours, source = moonshift_status(status), kept_by_us(context, status)
+    ours, source = release.ours, kept_by_us(release)
     if not source or ours.goal not in GOALS:
         return None
-    meta = context.meta
+    meta = release.meta
     action = RebuildReplicaSet(
-        replica_set=Key(context.namespace, f"{meta.name}-{ours.stable_revision}"),
+        replica_set=Key(release.namespace, f"{meta.name}-{ours.stable_revision}"),
         deployment=OwnerReference("apps/v1", "Deployment", meta.name, meta.uid, controller=True),
-        selector=context.deployment.spec.selector,
+        selector=release.deployment.spec.selector,
         revision=ours.stable_revision,
-        number=_number(context),
-        min_ready_seconds=context.owners_values.min_ready_seconds,
-        source=Key(context.namespace, source),
+        number=_number(release),
+        min_ready_seconds=_min_ready_seconds(release),
+        source=Key(release.namespace, source),
     )
-    text = f"{context.workload_name}: {messages.STABLE_REBUILT}"
-    return Stop(status, (action,), notes=(Note(reasons.STABLE_REBUILT, text, Severity.WARNING),))
+    text = f"{release.workload_name}: {messages.STABLE_REBUILT}"
+    return release.stop(action, notes=(Note(reasons.STABLE_REBUILT, text, Severity.WARNING),))
 
 
-def _is_missed(context: ReleaseContext, status: RolloutStatus) -> bool:
-    ours = moonshift_status(status)
-    if context.template_hash == ours.stable_template or ours.by_id or ours.went_on:
+def _is_missed(release: Release) -> bool:
+    ours = release.ours
+    if release.template_hash == ours.stable_template or ours.by_id or ours.went_on:
         return False
-    if stable_replica_set(context, status) is not None:
+    if stable_replica_set(release) is not None:
         return False
-    if context.kind is not WorkloadKind.DEPLOYMENT or context.style is Style.BLUE_GREEN:
-        return False
-    return leaves_stable_pods(context, status)
+    return release.kind is WorkloadKind.DEPLOYMENT and leaves_stable_pods(release)
 
 
-def _number(context: ReleaseContext) -> int:
+def _min_ready_seconds(release: Release) -> int:
+    """Blue-green holds the stable pods, too: those of the deleted ReplicaSet were held."""
+    is_held = release.style is Style.BLUE_GREEN
+    return FREEZE_MIN_READY_SECONDS if is_held else release.owners_values.min_ready_seconds
+
+
+def _number(release: Release) -> int:
     """Just below the newest: of empty ReplicaSets, the Deployment's controller deletes those of the lowest numbers."""
-    numbers = (rs.metadata.annotations.get(REVISION, "") for rs, _ in context.workload.replica_sets)
+    numbers = (rs.metadata.annotations.get(REVISION, "") for rs, _ in release.workload.replica_sets)
     return max(max((int(n) for n in numbers if n.isdecimal()), default=1) - 1, 1)

@@ -10,7 +10,7 @@ from controller.api.jsontree import JsonObject, same
 from controller.api.names import ADMISSION_PAUSE
 from controller.api.podsets import UpdateStrategy
 from controller.api.quantity import scaled_down
-from controller.api.rollout import OwnersValues, RolloutStatus
+from controller.api.rollout import OwnersValues
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain import reasons
@@ -26,63 +26,63 @@ from controller.domain.pods.partition import kept_old, with_pause_field
 from controller.domain.pods.readiness import Readiness
 from controller.domain.pods.running import name_on_pods
 from controller.domain.rollout.moving.deployments import marks_to_remove
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
-def owners_strategy(context: ReleaseContext) -> JsonObject:
+def owners_strategy(release: Release) -> JsonObject:
     """The owner's own update strategy; empty when there is none."""
-    saved = context.owners_values.strategy
+    saved = release.owners_values.strategy
     return msgspec.json.decode(saved, type=JsonObject | None) or {} if saved is not None else {}
 
 
-def owners_limits(context: ReleaseContext) -> UpdateStrategy:
+def owners_limits(release: Release) -> UpdateStrategy:
     """The owner's own update strategy, decoded."""
-    return msgspec.convert(owners_strategy(context), UpdateStrategy)
+    return msgspec.convert(owners_strategy(release), UpdateStrategy)
 
 
-def live_strategy(context: ReleaseContext) -> JsonObject:
+def live_strategy(release: Release) -> JsonObject:
     """The update strategy in force."""
-    found: JsonObject | None = msgspec.json.decode(context.pod_set.spec.update_strategy)
+    found: JsonObject | None = msgspec.json.decode(release.pod_set.spec.update_strategy)
     return found or {}
 
 
 def set_strategy(
-    context: ReleaseContext, strategy: JsonObject, fields: tuple[FieldOfSpec, ...] = ()
+    release: Release, strategy: JsonObject, fields: tuple[FieldOfSpec, ...] = ()
 ) -> tuple[Action, ...]:
     """Write an update strategy and these fields, and end the admission pause; no action if all is so already."""
-    if not context.admission_paused and not fields and same(strategy, live_strategy(context)):
+    if not release.admission_paused and not fields and same(strategy, live_strategy(release)):
         return ()
     return (
         MoveSet(
-            kind=context.kind_name,
-            workload=context.workload_key,
-            generation=context.meta.generation,
+            kind=release.kind_name,
+            workload=release.workload_key,
+            generation=release.meta.generation,
             strategy=msgspec.Raw(msgspec.json.encode(strategy)),
-            admission_pause=context.meta.annotations.get(ADMISSION_PAUSE, ""),
+            admission_pause=release.meta.annotations.get(ADMISSION_PAUSE, ""),
             fields=fields,
         ),
     )
 
 
-def blocked_set(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def blocked_set(release: Release) -> Stop | None:
     """The set cannot be moved now: its owner paused it, or its controller has not caught up."""
-    own = owners_limits(context)
+    own = owners_limits(release)
     rolling = own.rolling_update
     if own.paused or (rolling is not None and rolling.paused):
         problem = Refusal(
             reason=reasons.PAUSED_BY_OWNER,
-            message=f"{context.workload_name} is paused in spec.updateStrategy by its owner: set paused to false to go "
+            message=f"{release.workload_name} is paused in spec.updateStrategy by its owner: set paused to false to go "
             "on",
-            object=context.workload_name,
+            object=release.workload_name,
         )
-        return Stop(status=status, problem=problem)
-    return None if context.observed else Stop(status=status)
+        return release.stop(problem=problem)
+    return None if release.observed else release.stop()
 
 
-def _restored_values(context: ReleaseContext, values: OwnersValues) -> OwnersValues:
-    strategy = owners_strategy(context)
-    adapted = with_pause_field(context.workload.kind, strategy)
+def _restored_values(release: Release, values: OwnersValues) -> OwnersValues:
+    strategy = owners_strategy(release)
+    adapted = with_pause_field(release.workload.kind, strategy)
     if same(adapted, strategy):
         return values
     return msgspec.structs.replace(values, strategy=msgspec.Raw(msgspec.json.encode(adapted)))
@@ -91,98 +91,92 @@ def _restored_values(context: ReleaseContext, values: OwnersValues) -> OwnersVal
 class Sets:
     """Answers that are the same for all kinds."""
 
-    def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def only_stable_returns(self, release: Release) -> Stop | None:
         """Nothing to do: the controller of a set without pods counts it as its newest revision."""
         return None
 
-    def stable_returns_first(
-        self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
-    ) -> bool:
+    def stable_returns_first(self, release: Release, *, returning: bool) -> bool:
         """False: under a partition the set's own controller makes pods of another revision from the stable ones."""
         return False
 
-    def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+    def too_many_are_new(self, release: Release) -> bool:
         """Never: the partition keeps the stable pods' share."""
         return False
 
-    def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def send_new_away(self, release: Release) -> Stop | None:
         """Nothing to do: `bring_stable_back` replaces new pods by stable ones. A StatefulSet keeps one for this."""
         return None
 
-    def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+    def regrow(self, release: Release, index: int) -> tuple[Action, ...]:
         """Nothing to do: the set's own controller replaces its pods."""
         return ()
 
-    def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
+    def old_share(self, release: Release, index: int) -> Stop | None:
         """Every new pod has replaced an old one: there is no old share to remove."""
         return None
 
-    def replace_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def replace_abandoned(self, release: Release) -> Stop | None:
         """Nothing: a DaemonSet's controller creates no pod of an older revision, and a CloneSet under blue-green has
         all its stable pods.
         """
         return None
 
-    def scale_up_stable(
-        self, context: ReleaseContext, stable: Readiness
-    ) -> tuple[Action, ...] | None:
+    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """There is no surge: a rollback is the owner's own update, and the traffic follows it."""
-        return set_strategy(context, owners_strategy(context)) if context.admission_paused else ()
+        return set_strategy(release, owners_strategy(release)) if release.admission_paused else ()
 
-    def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
+    def delete_excess(self, release: Release) -> tuple[Action, ...]:
         """Nothing to do: the set's own controller deletes surplus pods."""
         return ()
 
-    def release(
-        self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
-    ) -> Action:
+    def release(self, release: Release, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """Restore the owner's update strategy, with the pause field that clients of the original read."""
-        annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
-        record = context.values_to_restore
+        annotations, labels = marks_to_remove(release, keep_mark=keep_mark, drop_label=drop_label)
+        record = release.values_to_restore
         return ReleaseSet(
-            kind=context.kind_name,
-            workload=context.workload_key,
-            generation=context.meta.generation,
-            owners=_restored_values(context, record.values) if record is not None else None,
+            kind=release.kind_name,
+            workload=release.workload_key,
+            generation=release.meta.generation,
+            owners=_restored_values(release, record.values) if record is not None else None,
             annotations=annotations,
             labels=labels,
-            fields=self.owners_fields(context),
+            fields=self.owners_fields(release),
         )
 
-    def owners_fields(self, context: ReleaseContext) -> tuple[FieldOfSpec, ...]:
+    def owners_fields(self, release: Release) -> tuple[FieldOfSpec, ...]:
         """Other fields of the spec that are restored with the strategy."""
         return ()
 
-    def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    def promoted(self, release: Release) -> Stop | None:
         """All pods that the owner wants updated have the template, and as many are ready as the owner asks for."""
-        counted = context.ready(context.promoted_pods)
-        if context.observed and _whole(context, counted):
+        counted = release.ready(release.promoted_pods)
+        if release.observed and _whole(release, counted):
             return None
-        blocked = blocked_set(context, status)
+        blocked = blocked_set(release)
         problem = blocked.problem if blocked is not None else None
-        return Stop(status=status, problem=problem, wake_at=counted.next_at)
+        return release.stop(problem=problem, wake_at=counted.next_at)
 
 
-def _whole(context: ReleaseContext, counted: Readiness) -> bool:
-    own = owners_limits(context)
+def _whole(release: Release, counted: Readiness) -> bool:
+    own = owners_limits(release)
     if own.type == "OnDelete":
         # Its owner deletes the pods later.
         return True
     rolling = own.rolling_update
     partition = own.partition or (rolling.partition if rolling is not None else None) or 0
-    wanted = context.replicas - kept_old(partition, context.replicas)
-    return counted.pods >= wanted and counted.ready >= wanted - most_unavailable_pods(context)
+    wanted = release.replicas - kept_old(partition, release.replicas)
+    return counted.pods >= wanted and counted.ready >= wanted - most_unavailable_pods(release)
 
 
-def most_unavailable_pods(context: ReleaseContext) -> int:
+def most_unavailable_pods(release: Release) -> int:
     """The owner's maxUnavailable in pods; 0 where there is none."""
-    own = owners_limits(context)
+    own = owners_limits(release)
     rolling = own.rolling_update
     limit = own.max_unavailable or (rolling.max_unavailable if rolling is not None else None)
-    return scaled_down(limit, context.replicas)
+    return scaled_down(limit, release.replicas)
 
 
-def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def make_way(release: Release) -> Stop | None:
     """Delete pods of an abandoned revision that block another one, and wait until they are gone.
 
     A StatefulSet replaces ready pods first, in its own order; unready ones would block it for ever, so they are
@@ -190,24 +184,24 @@ def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     But pods of the revision that a CloneSet calls its current one stay: the CloneSet would replace a deleted pod by
     one of the same revision, for ever.
     """
-    blocked = blocked_set(context, status)
+    blocked = blocked_set(release)
     if blocked is not None:
         return blocked
-    keep = frozenset((moonshift_status(status).stable_revision, context.new_revision))
-    everything = context.workload.kind is WorkloadKind.CLONE_SET
+    keep = frozenset((release.ours.stable_revision, release.new_revision))
+    everything = release.workload.kind is WorkloadKind.CLONE_SET
     if everything:
-        keep |= {name_on_pods(WorkloadKind.CLONE_SET, context.pod_set.status.current_revision)}
-    if not everything and context.workload.kind is not WorkloadKind.STATEFUL_SET:
+        keep |= {name_on_pods(WorkloadKind.CLONE_SET, release.pod_set.status.current_revision)}
+    if not everything and release.workload.kind is not WorkloadKind.STATEFUL_SET:
         return None
-    actions = delete_pods(context, keep, unready_only=not everything)
+    actions = delete_pods(release, keep, unready_only=not everything)
     leaving = any(
-        pod.revision not in keep and pod.metadata.deleting for pod in context.workload.pods
+        pod.revision not in keep and pod.metadata.deleting for pod in release.workload.pods
     )
-    return Stop(status, actions) if actions or leaving else None
+    return release.stop(*actions) if actions or leaving else None
 
 
 def delete_pods(
-    context: ReleaseContext, revisions: frozenset[str], *, unready_only: bool
+    release: Release, revisions: frozenset[str], *, unready_only: bool
 ) -> tuple[Action, ...]:
     """Delete the pods that are of none of these revisions.
 
@@ -215,27 +209,27 @@ def delete_pods(
     """
     return tuple(
         deletion_of(pod)
-        for pod in alive_pods(context)
+        for pod in alive_pods(release)
         if pod.revision not in revisions
         and not (unready_only and (pod.ready_since is not None or pod.updated_in_place))
     )
 
 
-def unstable_pods_to_delete(context: ReleaseContext, stable: str) -> tuple[DeletePod, ...]:
+def unstable_pods_to_delete(release: Release, stable: str) -> tuple[DeletePod, ...]:
     """Pods that did not return from zero replicas as stable ones: unready ones at once, the others one after another.
 
     One after another means: the next ready pod is deleted when all wanted pods exist and are ready again.
     """
-    alive = alive_pods(context)
+    alive = alive_pods(release)
     wrong = [pod for pod in alive if pod.revision != stable]
     unready = [pod for pod in wrong if pod.ready_since is None]
-    whole = len(alive) >= context.replicas and all(pod.ready_since is not None for pod in alive)
+    whole = len(alive) >= release.replicas and all(pod.ready_since is not None for pod in alive)
     return tuple(map(deletion_of, unready or (wrong[-1:] if whole else ())))
 
 
-def alive_pods(context: ReleaseContext) -> list[Pod]:
+def alive_pods(release: Release) -> list[Pod]:
     """The workload's pods without those that are being deleted."""
-    return [pod for pod in context.workload.pods if not pod.metadata.deleting]
+    return [pod for pod in release.workload.pods if not pod.metadata.deleting]
 
 
 def deletion_of(pod: Pod) -> DeletePod:

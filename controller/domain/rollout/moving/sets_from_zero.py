@@ -6,7 +6,6 @@ the current one; pods then return as that revision. So at zero the strategy is O
 that was created as new meanwhile is replaced by a stable one. Invariant: the stable revision is not decided again.
 """
 
-from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import Action, SetCurrentRevision
 from controller.domain.pods.partition import COMPLETES_NOTHING, moving_no_pod
@@ -16,74 +15,74 @@ from controller.domain.rollout.moving.sets import (
     set_strategy,
     unstable_pods_to_delete,
 )
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
-def only_stable_returns(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def only_stable_returns(release: Release) -> Stop | None:
     """Keep the stable revision the set's current one: its controller must complete no update."""
-    if not _can_return(context, status):
+    if not _can_return(release):
         return None
-    closing = set_strategy(context, COMPLETES_NOTHING)
-    if closing or not context.observed:
-        return Stop(status, closing)
-    remembered = _remembered(context, status)
-    return Stop(status, remembered) if remembered else None
+    closing = set_strategy(release, COMPLETES_NOTHING)
+    if closing or not release.observed:
+        return release.stop(*closing)
+    remembered = _remembered(release)
+    return release.stop(*remembered) if remembered else None
 
 
-def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
+def returned_as_new(release: Release) -> bool:
     """The new revision is current although no step was to take all pods: only scaling from zero does that."""
-    stable = moonshift_status(status).stable_revision
+    stable = release.ours.stable_revision
     if (
-        context.admission_paused
-        or context.returning
-        or not _can_return(context, status)
-        or context.pods_of(stable)
+        release.admission_paused
+        or release.returning
+        or not _can_return(release)
+        or release.pods_of(stable)
     ):
         return False
-    filled = bool(context.new_pods) and bool(_remembered(context, status))
-    return filled and leaves_stable_pods(context, status)
+    filled = bool(release.new_pods) and bool(_remembered(release))
+    return filled and leaves_stable_pods(release)
 
 
-def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def bring_stable_back(release: Release) -> Stop | None:
     """Hold the set by the partition again; wait until every pod has the stable revision and is ready.
 
     The last ready new pod stays until the routes have left it (`send_new_away`), unless it is the only pod.
     """
-    if not _can_return(context, status):
+    if not _can_return(release):
         return None
-    holding = set_strategy(context, moving_no_pod(context.workload.kind, owners_strategy(context)))
-    if holding or not context.observed:
-        return Stop(status, holding)
-    stable = moonshift_status(status).stable_revision
-    counted = context.ready(context.pods_of(stable))
-    going = unstable_pods_to_delete(context, stable)
-    one_is_left = counted.pods and counted.ready == context.replicas - 1 and len(going) == 1
-    actions = (*(() if one_is_left else going), *_remembered(context, status))
-    if actions or (not one_is_left and counted.ready < context.replicas):
-        return Stop(status, actions, wake_at=counted.next_at)
+    holding = set_strategy(release, moving_no_pod(release.workload.kind, owners_strategy(release)))
+    if holding or not release.observed:
+        return release.stop(*holding)
+    stable = release.ours.stable_revision
+    counted = release.ready(release.pods_of(stable))
+    going = unstable_pods_to_delete(release, stable)
+    one_is_left = counted.pods and counted.ready == release.replicas - 1 and len(going) == 1
+    actions = (*(() if one_is_left else going), *_remembered(release))
+    if actions or (not one_is_left and counted.ready < release.replicas):
+        return release.stop(*actions, wake_at=counted.next_at)
     return None
 
 
-def send_new_away(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def send_new_away(release: Release) -> Stop | None:
     """Delete the last new pod; `bring_stable_back` waits for the stable pod in its place."""
-    if not _can_return(context, status):
+    if not _can_return(release):
         return None
-    going = unstable_pods_to_delete(context, moonshift_status(status).stable_revision)
-    return Stop(status, going) if going else None
+    going = unstable_pods_to_delete(release, release.ours.stable_revision)
+    return release.stop(*going) if going else None
 
 
-def _can_return(context: ReleaseContext, status: RolloutStatus) -> bool:
+def _can_return(release: Release) -> bool:
     """The kind has ordinals, and its stable revision differs from the new one and still exists."""
-    ours = moonshift_status(status)
-    if context.kind is not WorkloadKind.STATEFUL_SET or ours.by_id:
+    ours = release.ours
+    if release.kind is not WorkloadKind.STATEFUL_SET or ours.by_id:
         return False
-    return any(known.name == ours.stable_revision for known in context.workload.revisions)
+    return any(known.name == ours.stable_revision for known in release.workload.revisions)
 
 
-def _remembered(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+def _remembered(release: Release) -> tuple[Action, ...]:
     """Write the stable revision back as the set's current one."""
-    stable = moonshift_status(status).stable_revision
-    if context.pod_set.status.current_revision == stable:
+    stable = release.ours.stable_revision
+    if release.pod_set.status.current_revision == stable:
         return ()
-    return (SetCurrentRevision(context.kind_name, context.workload_key, context.meta.uid, stable),)
+    return (SetCurrentRevision(release.kind_name, release.workload_key, release.meta.uid, stable),)

@@ -25,10 +25,9 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
 )
 from controller.domain.rollout.release_context import (
-    ReleaseContext,
     known_template,
-    moonshift_status,
 )
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -38,26 +37,26 @@ RETURNED = "returned"
 """Value of `template_exchange`: the set has, or will have after the next write, the release's own template again."""
 
 
-def too_many_are_new(context: ReleaseContext, status: RolloutStatus) -> bool:
+def too_many_are_new(release: Release) -> bool:
     """More pods are new than any visited step asked for, and an exchange of templates is possible now."""
     impossible = (
-        context.admission_paused or context.returning or not can_exchange_templates(context, status)
+        release.admission_paused or release.returning or not can_exchange_templates(release)
     )
-    if impossible or not context.observed or len(alive_pods(context)) > context.replicas:
+    if impossible or not release.observed or len(alive_pods(release)) > release.replicas:
         return False
-    new, _ = _kept_revisions(context, status)
-    return bool(_surplus(context, status, new))
+    new, _ = _kept_revisions(release)
+    return bool(_surplus(release, new))
 
 
-def can_exchange_templates(context: ReleaseContext, status: RolloutStatus) -> bool:
+def can_exchange_templates(release: Release) -> bool:
     """The release changes the template, and both templates are kept."""
-    return not moonshift_status(status).by_id and None not in _kept_revisions(context, status)
+    return not release.ours.by_id and None not in _kept_revisions(release)
 
 
-def new_pods_are_there(context: ReleaseContext, status: RolloutStatus) -> bool:
+def new_pods_are_there(release: Release) -> bool:
     """Some pod is of the release's template."""
-    new, _ = _kept_revisions(context, status)
-    return new is not None and any(pod.revision == new.name for pod in alive_pods(context))
+    new, _ = _kept_revisions(release)
+    return new is not None and any(pod.revision == new.name for pod in alive_pods(release))
 
 
 def begin_exchange(status: RolloutStatus) -> Stop:
@@ -65,71 +64,65 @@ def begin_exchange(status: RolloutStatus) -> Stop:
     return Stop(with_moonshift_status(status, template_exchange=STABLE))
 
 
-def exchange(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def exchange(release: Release) -> Stop | None:
     """The next part of the exchange; None once the set has the release's own template again, or a third one."""
-    ours = moonshift_status(status)
-    new, stable = _kept_revisions(context, status)
-    if ours.workload_uid != context.meta.uid:
+    ours = release.ours
+    new, stable = _kept_revisions(release)
+    if ours.workload_uid != release.meta.uid:
         return None
-    if context.template_hash == ours.stable_template:
-        if not context.observed:
-            return Stop(status)
-        waiting = (
-            _replace_surplus(context, status, new) if ours.template_exchange == STABLE else None
-        )
-        return waiting or template_restored(context, status)
-    own = context.template_hash == known_template(status)
-    if own and ours.template_exchange == STABLE and stable and _surplus(context, status, new):
-        return Stop(status, (_written(context, stable),))
+    if release.template_hash == ours.stable_template:
+        if not release.observed:
+            return release.stop()
+        waiting = _replace_surplus(release, new) if ours.template_exchange == STABLE else None
+        return waiting or template_restored(release)
+    own = release.template_hash == known_template(release.status)
+    if own and ours.template_exchange == STABLE and stable and _surplus(release, new):
+        return release.stop(_written(release, stable))
     return None
 
 
-def template_restored(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def template_restored(release: Release) -> Stop | None:
     """Restore the release's own template; None when the set has it."""
-    ours = moonshift_status(status)
-    if not ours.template_exchange or context.template_hash != ours.stable_template:
+    ours = release.ours
+    if not ours.template_exchange or release.template_hash != ours.stable_template:
         return None
     if ours.template_exchange != RETURNED:
-        return Stop(with_moonshift_status(status, template_exchange=RETURNED))
-    new, _ = _kept_revisions(context, status)
-    return Stop(status, (_written(context, new),)) if new else None
+        return release.noting(template_exchange=RETURNED).stop()
+    new, _ = _kept_revisions(release)
+    return release.stop(_written(release, new)) if new else None
 
 
-def _kept_revisions(
-    context: ReleaseContext, status: RolloutStatus
-) -> tuple[RevisionSeen | None, RevisionSeen | None]:
+def _kept_revisions(release: Release) -> tuple[RevisionSeen | None, RevisionSeen | None]:
     """The ControllerRevisions of the release's template and of the stable one; None each for a set that keeps none."""
-    if context.pod_set.spec.revision_history_limit == 0:
+    if release.pod_set.spec.revision_history_limit == 0:
         return None, None
-    ours, known = moonshift_status(status), context.workload.revisions
-    new = [found for found in known if found.template_hash == known_template(status)]
+    ours, known = release.ours, release.workload.revisions
+    new = [found for found in known if found.template_hash == known_template(release.status)]
     stable = [found for found in known if found.name == ours.stable_revision]
     return (new[-1] if new else None, stable[-1] if stable else None)
 
 
-def _surplus(context: ReleaseContext, status: RolloutStatus, new: RevisionSeen | None) -> list[Pod]:
+def _surplus(release: Release, new: RevisionSeen | None) -> list[Pod]:
     """The surplus new pods: unready ones first, then the youngest. At the end of a release, all of them."""
     if new is None:
         return []
-    wanted = 0 if moonshift_status(status).goal else largest_visited_batch(context, status)
-    found = [pod for pod in alive_pods(context) if pod.revision == new.name]
+    wanted = 0 if release.ours.goal else largest_visited_batch(release)
+    found = [pod for pod in alive_pods(release) if pod.revision == new.name]
     return beyond(wanted, found)[::-1]
 
 
-def _replace_surplus(
-    context: ReleaseContext, status: RolloutStatus, new: RevisionSeen | None
-) -> Stop | None:
+def _replace_surplus(release: Release, new: RevisionSeen | None) -> Stop | None:
     """Delete the surplus pods, the ready ones within the owner's maxUnavailable; None once a stable pod has replaced
     each.
     """
-    rolling = owners_limits(context).rolling_update
+    rolling = owners_limits(release).rolling_update
     limit = most_unavailable(
-        rolling.max_unavailable if rolling is not None else None, context.replicas
+        rolling.max_unavailable if rolling is not None else None, release.replicas
     )
-    alive = alive_pods(context)
-    leaving = len(context.workload.pods) - len(alive)
-    surplus = _surplus(context, status, new)
-    missing = max(leaving, context.replicas - len(alive))
+    alive = alive_pods(release)
+    leaving = len(release.workload.pods) - len(alive)
+    surplus = _surplus(release, new)
+    missing = max(leaving, release.replicas - len(alive))
     unready = sum(1 for pod in alive if pod.ready_since is None and pod not in surplus)
     room = limit - unready - missing
     going: list[Pod] = []
@@ -140,18 +133,18 @@ def _replace_surplus(
             room -= 1
         going.append(pod)
     deleted = tuple(map(deletion_of, going))
-    counted = context.ready(alive)
+    counted = release.ready(alive)
     if not surplus and not missing:
         return None
-    return Stop(status, deleted, wake_at=counted.next_at)
+    return release.stop(*deleted, wake_at=counted.next_at)
 
 
-def _written(context: ReleaseContext, kept: RevisionSeen) -> WriteTemplate:
-    strategy = moving_no_pod(context.workload.kind, owners_strategy(context))
+def _written(release: Release, kept: RevisionSeen) -> WriteTemplate:
+    strategy = moving_no_pod(release.workload.kind, owners_strategy(release))
     return WriteTemplate(
-        kind=context.kind_name,
-        workload=context.workload_key,
-        generation=context.meta.generation,
-        source=Key(context.namespace, kept.object),
+        kind=release.kind_name,
+        workload=release.workload_key,
+        generation=release.meta.generation,
+        source=Key(release.namespace, kept.object),
         strategy=msgspec.Raw(msgspec.json.encode(strategy)),
     )

@@ -36,6 +36,15 @@ async def test_an_approval_is_one_patch_of_the_status(tmp_path: Path, line: str)
     assert api.patches == [(f"{ROLLOUTS}/web/status", MERGE, READY)]
 
 
+async def test_an_approval_of_a_paused_rollout_says_what_it_waits_for(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(paused=True)) as api:
+        result = await api.run("approve", "web")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "rollout.rollouts.kruise.io/web approved; spec.strategy.paused is true: it goes on after `resume web`\n"
+    )
+
+
 async def test_nothing_is_sent_where_nothing_waits(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
         result = await api.run("approve", "web")

@@ -49,6 +49,7 @@ def test_a_paused_step_may_be_approved() -> None:
             id="too early",
         ),
         pytest.param(make_rollout(step=2), 1, "at step 2/3 (StepPaused), not at step 1", id="late"),
+        pytest.param(make_rollout(), 9, "has 3 steps, so there is no step 9", id="no such step"),
         pytest.param(
             make_rollout(canary={"currentStepState": "StepReady"}),
             None,

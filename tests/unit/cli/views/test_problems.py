@@ -75,6 +75,17 @@ def test_warnings_of_the_present_state_are_reported_once_and_older_ones_not() ->
     assert len(problems) < MAX_WARNINGS < len(new)
 
 
+def test_an_event_of_a_stall_that_is_solved_is_no_problem_any_more() -> None:
+    at = NOW + timedelta(seconds=5)
+    told = EventView("Warning", "AnalysisTemplateNotFound", "does not exist", at)
+    again = EventView("Warning", "HeldAgain", "held", NOW + timedelta(seconds=20))
+    solved = ConditionView("Stalled", "False", "", "", NOW + timedelta(seconds=10))
+    view = structs.replace(QUIET, events=(told, again), conditions=(solved,))
+    assert problems_of(view) == ("HeldAgain: held",)
+    still = structs.replace(solved, since=NOW - timedelta(hours=1))
+    assert len(problems_of(structs.replace(view, conditions=(still,)))) == 2
+
+
 def test_programs_get_the_same_and_the_command() -> None:
     view = structs.replace(QUIET, gaps=("pods: forbidden",))
     found = why(view, "moonshift resume web")

@@ -9,7 +9,7 @@ from controller.cli.views.shares import shares_in
 from controller.cli.views.view import RouteView
 from controller.domain.decision import Reference
 from controller.domain.observation import RouteAbsent, RouteSeen, RouteState, RouteUnreadable
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.routing import wanted_plan
 from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.original.content import write_original
@@ -46,7 +46,7 @@ def in_use(plan: str, live: Tree) -> RouteState:
 
 def plan_of_step(index: int) -> str:
     context = make_situation(routes=(RouteSeen(REFERENCE, RouteAbsent()),))
-    return wanted_plan(context, context.seen.rollout.status, index).identity
+    return wanted_plan(context, index).identity
 
 
 def test_an_object_at_rest_is_its_owners() -> None:
@@ -72,7 +72,7 @@ def test_without_the_workload_the_step_of_an_object_is_not_known() -> None:
     """An approver may read Rollouts, and perhaps gateway objects, but no workload."""
     routes = (RouteSeen(REFERENCE, in_use(plan_of_step(2), DESIRED)),)
     seen = structs.replace(make_situation(routes=routes).seen, workload=None)
-    (view,) = route_views(ReleaseContext(seen=seen, now=NOW))
+    (view,) = route_views(as_stored(seen, NOW))
     assert view.state == "follows a step: which one is not known without the workload"
     assert (view.follows, view.problem) == (None, False)
     assert view.shares == ("web 80, web-canary 20",)

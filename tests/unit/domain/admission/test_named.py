@@ -52,6 +52,15 @@ def test_everything_is_named_by_its_field_and_once() -> None:
     }
 
 
+def test_a_template_of_the_namespace_is_named_and_one_of_the_cluster_is_not() -> None:
+    gate = {"templates": [{"name": "errors"}, {"name": "all", "clusterScope": True}]}
+    step = {"replicas": "20%", "analysis": gate}
+    assert named(raw(steps=[step])) == {
+        "spec.workloadRef": "Deployment/web",
+        "spec.strategy.canary.steps[0].analysis.templates[0].name": "AnalysisTemplate/errors",
+    }
+
+
 def test_the_older_version_has_its_own_words() -> None:
     older = to_v1alpha1(raw(trafficRoutings=ROUTINGS[:1]))
     place = "spec.strategy.canary.trafficRoutings[0]"

@@ -3,12 +3,18 @@
 import copy
 
 import pytest
+from msgspec import structs
 
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.names import ADMISSION_PAUSE, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
+from controller.api.rollout import MoonshiftStatus, RolloutStatus
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.verdict import Amended
-from controller.domain.admission.workload import admit_deployment
+from controller.domain.admission.workload import (
+    admit_deployment,
+    stable_template_of,
+    template_hash_of,
+)
 from tests.unit.domain.admission.objects import deployment, replica_set, rollout, with_image
 
 
@@ -29,6 +35,32 @@ def held() -> JsonObject:
 
 def warnings(old: JsonObject, new: JsonObject) -> tuple[str, ...]:
     return overridden(old, new, stored(old, new))
+
+
+def test_another_template_in_the_middle_of_a_release_is_answered() -> None:
+    old = held()
+    new = with_image(old, "v3")
+    (warning,) = overridden(old, new, stored(old, new), "hash of v1")
+    assert warning.startswith("Deployment web is under a release: with another pod template")
+
+
+def test_the_way_back_and_a_change_without_a_release_say_nothing() -> None:
+    old = held()
+    back = with_image(old, "v1")
+    assert overridden(old, back, stored(old, back), template_hash_of(back)) == ()
+    new = with_image(old, "v3")
+    assert overridden(old, new, stored(old, new), "") == ()
+    bare = deployment("v1")
+    assert overridden(bare, with_image(bare, "v2"), with_image(bare, "v2"), "hash of v0") == ()
+
+
+def test_only_a_release_under_way_has_a_template_to_go_back_to() -> None:
+    assert stable_template_of(rollout()) == ""
+    under_way = MoonshiftStatus(release="r", stable_template="t")
+    going = structs.replace(rollout(), status=RolloutStatus(moonshift=under_way))
+    assert stable_template_of(going) == "t"
+    at_rest = RolloutStatus(moonshift=MoonshiftStatus(stable_template="t"))
+    assert stable_template_of(structs.replace(going, status=at_rest)) == ""
 
 
 def test_a_warning_says_that_an_id_alone_rolls_a_deployment_back() -> None:

@@ -118,6 +118,22 @@ def test_a_rollback_takes_the_share_first_and_the_name_after_the_grace_period(st
 
 
 @BOTH
+@pytest.mark.parametrize("also_the_service", [False, True])
+def test_the_name_goes_after_the_share_when_the_workload_is_gone(
+    style: str, also_the_service: bool
+) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    world.cluster.deployments.remove(KEY)
+    if also_the_service:
+        world.cluster.services.remove(KEY)
+    wait(world, 60)
+    assert diary.words == ["owner's", "named", "20 %", "named", "owner's"]
+
+
+@BOTH
 def test_a_third_revision_is_announced_again(style: str) -> None:
     world = announcing_world(style)
     diary = Diary(world)

@@ -5,7 +5,7 @@ from msgspec import structs
 from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.domain.decision import PaceDeployment
 from controller.domain.rollout.moving.paced_deployment import freeze_takes_effect
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release, as_stored
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -16,7 +16,6 @@ from tests.unit.builders import (
     ours_of,
     release,
     sizes_of,
-    status_of,
     workload_of,
 )
 from tests.unit.domain.rollout.scenes import approve, history
@@ -42,10 +41,10 @@ def given_back() -> World:
     return world
 
 
-def situation(world: World) -> ReleaseContext:
+def situation(world: World) -> Release:
     seen = world.observe(KEY)
     assert seen is not None
-    return ReleaseContext(seen=seen, now=world.cluster.now)
+    return as_stored(seen, world.cluster.now)
 
 
 def test_no_stable_pod_goes_for_pods_that_were_there_already() -> None:
@@ -63,7 +62,7 @@ def test_the_freeze_comes_on_while_the_admission_pause_still_holds() -> None:
     release(world)
     world.tick()
     world.tick()
-    stop = freeze_takes_effect(situation(world), status_of(world))
+    stop = freeze_takes_effect(situation(world))
     assert stop is not None
     (action,) = stop.actions
     assert isinstance(action, PaceDeployment)
@@ -71,12 +70,12 @@ def test_the_freeze_comes_on_while_the_admission_pause_still_holds() -> None:
     world.pass_over(KEY)
     assert workload_of(world).spec.paused
     assert workload_of(world).spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS
-    waiting = freeze_takes_effect(situation(world), status_of(world))
+    waiting = freeze_takes_effect(situation(world))
     assert waiting is not None
     assert waiting.actions == ()
     for _ in range(3):
         world.tick()
-    assert freeze_takes_effect(situation(world), status_of(world)) is None
+    assert freeze_takes_effect(situation(world)) is None
 
 
 def test_a_strategy_without_rolling_limits_gets_the_apis_own() -> None:
@@ -92,7 +91,7 @@ def test_a_strategy_without_rolling_limits_gets_the_apis_own() -> None:
     )
     workload = structs.replace(context.workload, object=bare)
     seen = structs.replace(context.seen, workload=workload)
-    stop = freeze_takes_effect(structs.replace(context, seen=seen), status_of(world))
+    stop = freeze_takes_effect(structs.replace(context, seen=seen))
     assert stop is not None
     (action,) = stop.actions
     assert isinstance(action, PaceDeployment)

@@ -8,7 +8,7 @@ from controller.domain import reasons
 from controller.domain.decision import Decision, Refusal, Severity
 from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
@@ -400,12 +400,10 @@ def test_only_a_step_without_a_timer_waits_for_a_person(pause: int | None, waits
     world = make_world(make_rollout(steps=(make_step("20%", pause=pause), make_step("50%"))))
     seen = world.observe(KEY)
     assert seen is not None
-    assert not a_person_is_waited_for(
-        ReleaseContext(seen=seen, now=world.cluster.now), status_of(world)
-    )
+    assert not a_person_is_waited_for(as_stored(seen, world.cluster.now))
     release(world)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
     seen = world.observe(KEY)
     assert seen is not None
-    context = ReleaseContext(seen=seen, now=world.cluster.now)
-    assert a_person_is_waited_for(context, status_of(world)) is waits
+    context = as_stored(seen, world.cluster.now)
+    assert a_person_is_waited_for(context) is waits

@@ -23,7 +23,7 @@ from controller.domain.decision import RestoreRoutes
 from controller.domain.observation import Observation
 from controller.domain.rollout.moving.blue_green import BlueGreenDeployment
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
@@ -190,7 +190,7 @@ def test_the_stable_revision_of_a_paused_deployment_is_not_enlarged() -> None:
     world.people.edit(KEY, paused=True, replicas=20)
     seen = world.observe(KEY)
     assert seen is not None
-    context = ReleaseContext(seen=seen, now=world.cluster.now)
+    context = as_stored(seen, world.cluster.now)
     assert BlueGreenDeployment().regrow(context, 1) == ()
 
 

@@ -14,7 +14,7 @@ from controller.domain.rollout.empty_side_record import _has_share, _way_to_move
 from controller.domain.rollout.empty_sides import SERVICE, Side, SideRevision
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.moving.doubled import DoubledCloneSet
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 from tests.unit.builders import KEY, make_set_world, make_world, status_of
@@ -22,10 +22,10 @@ from tests.unit.domain.rollout.scenes import started
 from tests.unit.worlds import World
 
 
-def looked(world: World) -> ReleaseContext:
+def looked(world: World) -> Release:
     seen = world.observe(KEY)
     assert seen is not None
-    return ReleaseContext(seen=seen, now=world.cluster.now)
+    return as_stored(seen, world.cluster.now)
 
 
 def test_an_autoscaler_without_a_behavior_may_still_scale() -> None:
@@ -39,14 +39,14 @@ def test_the_share_of_an_un_pinned_stable_service_is_given_away_by_the_service()
 
 def test_a_share_needs_ready_pods() -> None:
     context = looked(make_world())
-    empty = ReleaseContext(seen=structs.replace(context.seen, slices=()), now=context.now)
+    empty = as_stored(structs.replace(context.seen, slices=()), context.now)
     assert _way_to_move_share(empty, Side(SideRevision.NEW, "web")) == ""
 
 
 def test_routes_that_lead_by_matches_alone_lead_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
     world = started()
-    monkeypatch.setattr(routing, "present_share", lambda context, status: None)
-    assert _has_share(looked(world), status_of(world), Side(SideRevision.NEW, "web"))
+    monkeypatch.setattr(routing, "present_share", lambda release: None)
+    assert _has_share(looked(world), Side(SideRevision.NEW, "web"))
 
 
 def test_a_set_that_is_not_observed_loses_no_pod() -> None:
@@ -54,7 +54,7 @@ def test_a_set_that_is_not_observed_loses_no_pod() -> None:
     workload = context.workload
     status = structs.replace(workload.pod_set.status, observed_generation=-1)
     unseen = structs.replace(workload, object=structs.replace(workload.pod_set, status=status))
-    later = ReleaseContext(seen=structs.replace(context.seen, workload=unseen), now=context.now)
+    later = as_stored(structs.replace(context.seen, workload=unseen), context.now)
     assert not later.observed
     assert DoubledCloneSet().delete_excess(later) == ()
 
@@ -63,7 +63,5 @@ def test_a_way_back_from_zero_that_takes_long_names_the_stable_pods() -> None:
     world = started()
     status = with_moonshift_status(status_of(world), goal=Goal.SCALED_AWAY)
     later = looked(world)
-    found = _stuck(
-        ReleaseContext(seen=later.seen, now=later.now + timedelta(hours=1)), Stop(status)
-    )
+    found = _stuck(as_stored(later.seen, later.now + timedelta(hours=1)), Stop(status))
     assert "the way back from zero replicas has taken more than" in found.message

@@ -18,7 +18,7 @@ from controller.api.rollout import (
 from controller.domain.decision import Refusal
 from controller.domain.rollout.empty_side_routes import with_shares_led_away
 from controller.domain.rollout.empty_sides import stable_uids
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition, with_moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.reconcilers.relevance import SOON_SECONDS
@@ -413,11 +413,10 @@ def test_where_the_stable_revision_is_not_known_all_ready_pods_but_the_new_ones_
     world = at_step_1("partition")
     seen = world.observe(KEY)
     assert seen is not None
-    context = ReleaseContext(seen=seen, now=world.cluster.now)
-    status = seen.rollout.status
-    known = stable_uids(context, status)
+    context = as_stored(seen, world.cluster.now)
+    known = stable_uids(context)
     assert known
-    assert stable_uids(context, with_moonshift_status(status, stable_revision="")) == known
+    assert stable_uids(context.noting(stable_revision="")) == known
 
 
 def test_a_share_of_0_is_not_moved_from_a_lost_side() -> None:
@@ -429,7 +428,7 @@ def test_a_share_of_0_is_not_moved_from_a_lost_side() -> None:
     assert seen is not None
     lost = EmptySide(since=world.cluster.now, led_away="routes")
     status = with_moonshift_status(seen.rollout.status, empty_sides={"new/web": lost})
-    found = with_shares_led_away(ReleaseContext(seen=seen, now=world.cluster.now), Stop(status))
+    found = with_shares_led_away(as_stored(seen, world.cluster.now), Stop(status))
     assert found.urgent == found.actions == ()
     assert found.problem is not None
     assert found.problem.reason == "SideWithoutEndpoints"

@@ -10,7 +10,8 @@ from controller.api.rollout import MoonshiftStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.rollout.kept import corrected
-from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
@@ -289,6 +290,6 @@ def test_a_copy_of_the_owners_values_is_dropped_while_there_is_no_workload() -> 
     world.cluster.deployments.remove(KEY)
     seen = world.observe(KEY)
     assert seen is not None
-    context, notes = corrected(ReleaseContext(seen=seen, now=world.cluster.now))
+    context, notes = corrected(as_stored(seen, world.cluster.now))
     assert moonshift_status(context.seen.rollout.status).owners_record == ""
     assert [note.reason for note in notes] == [reasons.STATUS_MENDED]

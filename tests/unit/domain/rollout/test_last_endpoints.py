@@ -12,7 +12,7 @@ from controller.domain.rollout.last_endpoints import (
     endpoints_are_missing,
     selects_none_of_the_template,
 )
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     BLUE_GREEN,
@@ -262,10 +262,10 @@ def test_no_end_is_healthy_while_no_pod_behind_the_stable_service_is_ready(style
     assert not empty[1:]
 
 
-def looked_at(world: World) -> ReleaseContext:
+def looked_at(world: World) -> Release:
     seen = world.observe(KEY)
     assert seen is not None
-    return ReleaseContext(seen=seen, now=world.cluster.now)
+    return as_stored(seen, world.cluster.now)
 
 
 def test_a_label_that_a_webhook_adds_to_pods_keeps_the_service() -> None:
@@ -276,9 +276,9 @@ def test_a_label_that_a_webhook_adds_to_pods_keeps_the_service() -> None:
     world.rest()
     correcting(world, "web", **{"app": "web", "istio.io/rev": "stable"})
     context = looked_at(world)
-    assert selects_none_of_the_template(context, status_of(world)) is None
+    assert selects_none_of_the_template(context) is None
     correcting(world, "web", app="web", colour="red")
-    found = selects_none_of_the_template(looked_at(world), status_of(world))
+    found = selects_none_of_the_template(looked_at(world))
     assert found is not None
     assert found.reason == reasons.SERVICE_SELECTS_NO_POD
 
@@ -287,10 +287,10 @@ def test_an_end_waits_while_no_pod_behind_the_service_is_ready() -> None:
     world = make_world()
     world.people.edit(KEY, template=template("v2"))
     world.rest()
-    assert endpoints_are_missing(looked_at(world), status_of(world)) is None
+    assert endpoints_are_missing(looked_at(world)) is None
     correcting(world, "web", app="web", colour="red")
     world.tick()
-    stop = endpoints_are_missing(looked_at(world), status_of(world))
+    stop = endpoints_are_missing(looked_at(world))
     assert stop is not None
     assert stop.problem is not None
 
@@ -305,4 +305,4 @@ def test_a_service_of_pods_that_their_owner_keeps_loses_no_endpoint() -> None:
     world.rest()
     world.people.edit_set(KEY, template=labelled("v2"))
     world.rest()
-    assert selects_none_of_the_template(looked_at(world), status_of(world)) is None
+    assert selects_none_of_the_template(looked_at(world)) is None

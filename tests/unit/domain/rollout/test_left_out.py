@@ -12,7 +12,7 @@ from controller.api.rollout import (
     StepState,
     ValueMatch,
 )
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.routing import routed_note
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
@@ -69,7 +69,7 @@ def test_the_release_names_the_gateway_that_is_left_out() -> None:
     world = released({"path", "weight"}, {"weight"})
     seen = world.observe(KEY)
     assert seen is not None
-    context = ReleaseContext(seen=seen, now=world.cluster.now)
+    context = as_stored(seen, world.cluster.now)
     assert routed_note(context, 1).message == (
         "step(1): requests that match go to the new version; all that comes through Ingress class nginx (Ingress/web) "
         "goes to the stable version"
@@ -98,7 +98,7 @@ def test_a_gateway_gets_the_alternatives_that_it_can_express() -> None:
     assert left_out(world) == []
     seen = world.observe(KEY)
     assert seen is not None
-    context = ReleaseContext(seen=seen, now=world.cluster.now)
+    context = as_stored(seen, world.cluster.now)
     assert routed_note(context, 1).message == (
         "step(1): requests that match go to the new version; through Ingress class nginx (Ingress/web) those of 1 of 2 "
         "matches do"

@@ -10,7 +10,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
@@ -33,10 +33,10 @@ from tests.unit.domain.rollout.scenes import BOTH, reason_of, started
 from tests.unit.worlds import World
 
 
-def situation(world: World) -> ReleaseContext:
+def situation(world: World) -> Release:
     seen = world.observe(KEY)
     assert seen is not None
-    return ReleaseContext(seen=seen, now=world.cluster.now)
+    return as_stored(seen, world.cluster.now)
 
 
 def notes_of(world: World) -> list[Note]:

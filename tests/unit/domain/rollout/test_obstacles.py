@@ -10,7 +10,7 @@ from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepSt
 from controller.domain import reasons
 from controller.domain.availability import Forbidden
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition, enter
 from controller.domain.rollout.steps import decide_step
 from controller.domain.rollout.transition import Stop
@@ -396,7 +396,7 @@ def test_a_release_that_is_completed_has_no_step_left() -> None:
     seen = world.observe(KEY)
     assert seen is not None
     status = enter(seen.rollout.status, StepState.COMPLETED, world.cluster.now)
-    turn = decide_step(ReleaseContext(seen=seen, now=world.cluster.now), status)
+    turn = decide_step(as_stored(seen, world.cluster.now).at(status))
     assert turn == Stop(status)
 
 

@@ -5,7 +5,7 @@ import pytest
 from controller.domain import reasons
 from controller.domain.decision import Severity
 from controller.domain.rollout import messages
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.rollout.routing import all_goes_to_new_because, routed_note
 from tests.unit.builders import (
     KEY,
@@ -30,10 +30,10 @@ def paused(style: str, replicas: int, *traffic: str) -> World:
     return world
 
 
-def context_of(world: World) -> ReleaseContext:
+def context_of(world: World) -> Release:
     seen = world.observe(KEY)
     assert seen is not None
-    return ReleaseContext(seen=seen, now=world.cluster.now)
+    return as_stored(seen, world.cluster.now)
 
 
 def test_the_only_pod_of_a_workload_takes_all_requests_and_the_event_says_so() -> None:

@@ -34,10 +34,9 @@ from controller.domain.decision import (
 from controller.domain.observation import WorkloadUnreadable
 from controller.domain.rollout import phases
 from controller.domain.rollout.phases import decide, refused
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import (
     condition,
-    enter,
     progressing,
     with_condition,
     with_kstatus,
@@ -276,8 +275,8 @@ def test_a_refused_action_is_reported_in_status_and_once_as_an_event() -> None:
 
 
 def test_a_pass_that_finds_no_rest_stops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def round_and_round(context: ReleaseContext, status: RolloutStatus) -> Continue:
-        return Continue(enter(status, StepState.STEP_READY, context.now))
+    def round_and_round(release: Release) -> Continue:
+        return release.entering(StepState.STEP_READY).go_on()
 
     monkeypatch.setattr(phases, "_transition", round_and_round)
     decision = decided(make_world())

@@ -2,8 +2,11 @@
 
 import pytest
 
+from controller.api.names import FREEZE_MIN_READY_SECONDS
+from controller.domain import reasons
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
+    KEY,
     kept_template_of,
     ours_of,
     release,
@@ -11,11 +14,21 @@ from tests.unit.builders import (
     sizes_of,
     status_of,
     wait,
+    weight_of,
 )
-from tests.unit.domain.rollout.scenes import BOTH, approve, pin_of
-from tests.unit.domain.rollout.test_from_zero import at_half
+from tests.unit.domain.rollout.scenes import (
+    BOTH,
+    approve,
+    first_instants,
+    history,
+    pin_of,
+    reason_of,
+)
+from tests.unit.domain.rollout.test_from_zero import at_half, finish
 from tests.unit.domain.rollout.test_stable_gone import deleted_stable
 from tests.unit.worlds import World
+
+EVERY_STYLE = pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
 
 
 def canary_pods(world: World) -> int:
@@ -53,7 +66,7 @@ def test_nobody_has_to_decide(style: str) -> None:
     assert stalled is None or stalled.status == "False"
 
 
-@BOTH
+@EVERY_STYLE
 def test_the_release_goes_on_to_its_end(style: str) -> None:
     world = deleted_stable(at_half(style))
     wait(world, 60)
@@ -65,7 +78,7 @@ def test_the_release_goes_on_to_its_end(style: str) -> None:
     assert kept_template_of(world) is None
 
 
-@BOTH
+@EVERY_STYLE
 def test_an_undo_goes_back_to_the_rebuilt_revision(style: str) -> None:
     world = deleted_stable(at_half(style))
     wait(world, 60)
@@ -76,7 +89,7 @@ def test_an_undo_goes_back_to_the_rebuilt_revision(style: str) -> None:
     assert status_of(world).phase == "Healthy"
 
 
-@pytest.mark.parametrize("style", ["partition", "canary"])
+@EVERY_STYLE
 def test_a_third_version_does_not_make_an_unapproved_one_stable(style: str) -> None:
     world = at_half(style)
     stable = revision_of(world, "v1")
@@ -87,3 +100,99 @@ def test_a_third_version_does_not_make_an_unapproved_one_stable(style: str) -> N
     wait(world, 60)
     assert ours_of(world).stable_revision == stable
     assert "v2" not in sizes_of(world)
+
+
+def beside_an_older_one(style: str) -> World:
+    """v3 waits at 50 %, v2 is stable, the empty ReplicaSet of v1 still exists; v2's is deleted, and the Deployment's
+    own controller is faster than we are.
+    """
+    world = at_half(style)
+    finish(world)
+    wait(world, 60)
+    release(world, "v3")
+    world.rest()
+    approve(world)
+    wait(world, 60)
+    stable = revision_of(world, "v2")
+    (found,) = [rs for rs in world.cluster.replica_sets if rs.revision == stable]
+    world.cluster.replica_sets.remove(found.metadata.key)
+    for _ in range(3):
+        world.tick()
+    return world
+
+
+def test_pods_of_an_older_revision_give_their_place_to_stable_ones_and_the_step_stays() -> None:
+    world = beside_an_older_one("canary")
+    assert sizes_of(world) == {"v1": 10, "+v3": 5}
+    world.rest()
+    wait(world, 60)
+    assert sizes_of(world) == {"v2": 10, "+v3": 5}
+    assert ours_of(world).step == 2
+    assert pin_of(world) == revision_of(world, "v2")
+    approve(world)
+    wait(world, 60)
+    assert sizes_of(world) == {"v3": 10}
+
+
+def test_the_share_of_the_deleted_side_moves_at_once_although_older_pods_are_wanted() -> None:
+    world = beside_an_older_one("canary")
+    deleted_at = world.cluster.now
+    moved = first_instants(world, away=lambda: pin_of(world) == "")
+    world.rest()
+    assert moved["away"] == deleted_at
+    assert pin_of(world) == revision_of(world, "v2")
+
+
+def test_older_pods_stay_until_a_stable_one_is_ready() -> None:
+    world = beside_an_older_one("canary")
+    stable = revision_of(world, "v2")
+
+    def nobody_serves() -> bool:
+        ready = any(pod.revision == stable and pod.ready_since for pod in world.cluster.pods)
+        return not ready and "v1" not in sizes_of(world)
+
+    seen = history(world, nobody_serves)
+    world.rest()
+    wait(world, 60)
+    assert seen == [False]
+
+
+def test_people_are_heard_while_older_pods_give_their_place_back() -> None:
+    world = beside_an_older_one("canary")
+    world.people.jump(KEY, 1)
+    world.rest()
+    wait(world, 60)
+    assert sizes_of(world)["v2"] == 10
+    assert ours_of(world).step == 1
+
+
+@pytest.mark.parametrize("ticks", [0, 3], ids=["before its controller", "after its controller"])
+def test_blue_green_keeps_its_step_and_has_all_stable_pods_again(ticks: int) -> None:
+    world = at_half("blueGreen")
+    before = weight_of(world)
+    stable = revision_of(world, "v1")
+    (found,) = [rs for rs in world.cluster.replica_sets if rs.revision == stable]
+    world.cluster.replica_sets.remove(found.metadata.key)
+    for _ in range(ticks):
+        world.tick()
+    world.rest()
+    wait(world, 60)
+    assert sizes_of(world) == {"v1": 10, "v2": 5}
+    assert (ours_of(world).step, weight_of(world)) == (2, before)
+    assert pin_of(world) == stable
+
+
+def test_the_rebuilt_side_of_blue_green_is_held_as_the_deleted_one_was() -> None:
+    world = deleted_stable(at_half("blueGreen"))
+    wait(world, 60)
+    held = {rs.spec.min_ready_seconds for rs in world.cluster.replica_sets if rs.active}
+    assert held == {FREEZE_MIN_READY_SECONDS}
+
+
+def test_blue_green_asks_nobody_while_its_stable_side_comes_back() -> None:
+    world = at_half("blueGreen")
+    reasons_seen = history(world, lambda: reason_of(world, "Stalled"))
+    deleted_stable(world)
+    wait(world, 60)
+    assert reasons.STABLE_REVISION_GONE not in reasons_seen
+    assert reason_of(world, "Stalled") == ""

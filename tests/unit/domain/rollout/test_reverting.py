@@ -8,7 +8,7 @@ from msgspec import structs
 from controller.api.rollout import MoonshiftStatus, Phase, StepState
 from controller.domain import reasons
 from controller.domain.rollout.deadline import with_deadline
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition
 from controller.domain.rollout.transition import Stop
 from tests.unit.builders import (
@@ -129,7 +129,7 @@ def test_where_the_stable_template_is_not_kept_nothing_is_rolled_back() -> None:
     assert seen.workload is not None
     lost = structs.replace(seen, workload=structs.replace(seen.workload, replica_sets=()), kept=())
     late = world.cluster.now + timedelta(hours=1)
-    stop = with_deadline(ReleaseContext(seen=lost, now=late), Stop(status_of(world)))
+    stop = with_deadline(as_stored(lost, late), Stop(status_of(world)))
     assert stop.actions == ()
     assert stop.problem is not None
     assert stop.problem.reason == reasons.DEADLINE_EXCEEDED

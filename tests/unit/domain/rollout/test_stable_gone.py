@@ -78,11 +78,12 @@ def test_a_stable_replica_set_that_is_kept_nowhere_is_reported() -> None:
     assert "promote web" in text
 
 
-def test_a_deleted_stable_replica_set_of_blue_green_is_reported() -> None:
-    world = deleted_stable(at_half("blueGreen"))
+def test_a_stable_replica_set_of_blue_green_that_is_kept_nowhere_is_reported() -> None:
+    world = lost_stable(at_half("blueGreen"))
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
-    assert "kubectl moonshift undo web" in text
+    assert "undo web" not in text
+    assert "promote web" in text
 
 
 def test_a_canary_release_is_rolled_back_although_the_stable_replica_set_was_deleted() -> None:

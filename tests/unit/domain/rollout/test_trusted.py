@@ -15,7 +15,7 @@ from controller.api.rollout import (
 )
 from controller.domain import reasons
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import with_canary, with_moonshift_status
 from controller.domain.rollout.trusted import trusted
 from tests.unit.builders import KEY, inner_of, make_steps, ours_of, status_of
@@ -160,7 +160,7 @@ def test_every_status_of_a_whole_release_is_believed(style: str) -> None:
     def note() -> None:
         seen = world.observe(KEY)
         if seen is not None:
-            context = ReleaseContext(seen=seen, now=world.cluster.now)
+            context = as_stored(seen, world.cluster.now)
             doubted.extend(one.message for one in trusted(context)[1])
 
     world.watchers.append(note)

@@ -5,7 +5,7 @@ import pytest
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import Phase
 from controller.domain import reasons
-from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.release_value import as_stored
 from tests.unit.builders import make_steps, wait
 from tests.unit.domain.trafficrouting.scenes import (
     TWENTY,
@@ -37,7 +37,7 @@ def lose(world: World, *, new: bool) -> None:
     """No pod of one revision is ready any more."""
     found = world.observe(A)
     assert found is not None
-    pods = ReleaseContext(seen=found, now=world.cluster.now).new_pods
+    pods = as_stored(found, world.cluster.now).new_pods
     uids = {pod.metadata.uid for pod in pods}
     others = {pod.metadata.uid for pod in world.cluster.pods} - uids
     world.people.fail_pods(frozenset(uids if new else others))
@@ -115,7 +115,7 @@ def test_a_step_that_replaces_every_pod_is_no_trouble_of_the_trafficrouting(
     world.rest()
     found = world.observe(A)
     assert found is not None
-    assert len(ReleaseContext(seen=found, now=world.cluster.now).new_pods) == 3
+    assert len(as_stored(found, world.cluster.now).new_pods) == 3
     wait(world, 10)
     assert reasons_seen == {""}
 

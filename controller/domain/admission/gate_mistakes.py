@@ -1,0 +1,82 @@
+"""Warnings about metrics of a gate that cannot be measured as they are written.
+
+Why: the release would be stalled by them, before its first pod or in the step that the gate ends. Invariant: pure and
+total, for any JSON. Refuses nothing, because templates are written without a review. Must not ask for anything that is
+not in the Rollout: an argument that a template may have a default for is not judged.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+import msgspec
+
+from controller.api.analysis import Metric
+from controller.api.conversion import Unconvertible, converted
+from controller.api.duration import parse_duration
+from controller.api.jsontree import JsonObject, child, items, text
+from controller.api.names import V1BETA1
+from controller.domain.admission.gate_arguments import gates_in
+from controller.domain.gates.judging import SHORTEST_INTERVAL
+from controller.domain.gates.wording import NO_VALUE, WORDS_OF_A_RELEASE, words_in
+
+_SCHEME = re.compile(r"(https?://|\{\{)", re.IGNORECASE)
+
+
+def gate_mistakes(obj: JsonObject) -> tuple[str, ...]:
+    """A text for each mistake, with its field."""
+    beta = converted(obj, V1BETA1)
+    if isinstance(beta, Unconvertible):
+        return ()
+    return tuple(
+        f"{path}.metrics[{index}].{mistake}"
+        for path, analysis in gates_in(beta)
+        for index, metric in enumerate(map(child, items(analysis, "metrics")))
+        for mistake in _of_metric(metric, analysis)
+    )
+
+
+def _of_metric(raw: JsonObject, analysis: JsonObject) -> Iterator[str]:
+    try:
+        metric = msgspec.json.decode(msgspec.json.encode(raw), type=Metric)
+    except msgspec.DecodeError:
+        return
+    yield from _lengths(metric)
+    yield from _addresses(metric)
+    yield from _unknown_words(metric, analysis)
+
+
+def _lengths(metric: Metric) -> Iterator[str]:
+    interval, window = parse_duration(metric.interval), parse_duration(metric.window)
+    if interval is not None and interval < SHORTEST_INTERVAL:
+        yield (
+            f"interval: {metric.interval} is less than a second: the metric is measured once a second; write the "
+            "time that you want between two measurements"
+        )
+    if window == timedelta():
+        yield f"window: {metric.window} is no length of time: write the time that the query looks back, such as 5m"
+
+
+def _addresses(metric: Metric) -> Iterator[str]:
+    given = (
+        ("prometheus.address", metric.prometheus.address if metric.prometheus else ""),
+        ("web.url", metric.web.url if metric.web else ""),
+        ("golden.address", metric.golden.address if metric.golden else ""),
+    )
+    for field, address in given:
+        if address and _SCHEME.match(address) is None:
+            yield f"{field}: {address} cannot be asked: an address begins with http:// or https://"
+
+
+def _unknown_words(metric: Metric, analysis: JsonObject) -> Iterator[str]:
+    """Words that neither the release nor an argument gives; a template may give any argument a default."""
+    names = {text(argument, "name") for argument in map(child, items(analysis, "args"))}
+    known = WORDS_OF_A_RELEASE | {f"args.{name}" for name in names}
+    has_templates = bool(items(analysis, "templates"))
+    source = next((each for each in ("prometheus", "web", "job") if getattr(metric, each)), "")
+    for word in words_in(metric):
+        if word not in known and not (has_templates and word.startswith("args.")):
+            yield (
+                f"{source}: {{{{ {word} }}}} {NO_VALUE}: no release begins with it; give it as an argument "
+                f"(args), or use one of {', '.join(sorted(WORDS_OF_A_RELEASE))}"
+            )
