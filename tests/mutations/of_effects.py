@@ -295,6 +295,24 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.rollout.moving.older_pods",
+        (
+            "pods of an older revision send a release of canary style back to step 1",
+            "    return bool(others) and are_older and was_rebuilt(stable)\n",
+            "    return bool(others) and are_older and not was_rebuilt(stable)\n",
+            "unit/domain/rollout/test_rebuilding.py::test_pods_of_an_older_revision_give_their_place_to_stable_ones_and_the_step_stays",
+        ),
+    ),
+    *named(
+        "controller.effects.rehearsing",
+        (
+            "what a dry run of our own objects refuses is taken for accepted",
+            "            if NO_DRY_RUN not in refused.message:\n",
+            "            if NO_DRY_RUN in refused.message:\n",
+            "unit/domain/rollout/test_rehearsing.py::test_a_refused_object_stalls_the_release_before_it_changes_anything",
+        ),
+    ),
+    *named(
         "controller.reconcilers.refusals",
         (
             "a refused action is tried again as soon each time",

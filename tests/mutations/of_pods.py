@@ -35,8 +35,8 @@ OF_PODS: tuple[Mutation, ...] = (
         "rollout.moving.blue_green",
         (
             "the old version stays smaller than the workload after scaling",
-            "        return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, context.replicas),)\n",
-            "        return ()\n",
+            "            size = context.replicas\n",
+            "            size = stable.spec.replicas\n",
             "rollout/test_blue_green.py",
         ),
     ),

@@ -231,8 +231,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.steps",
         (
             "pods are made before the scripts are heard",
-            "        actions = (*routing.rehearsal(context, status, index), *actions)\n",
-            "        actions = (*actions, *routing.rehearsal(context, status, index))\n",
+            "        actions = (*routing.rehearsal(context, status, index), *rehearsed, *actions)\n",
+            "        actions = (*rehearsed, *actions, *routing.rehearsal(context, status, index))\n",
             REHEARSAL,
         ),
         (
