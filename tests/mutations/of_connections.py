@@ -63,12 +63,6 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
     *named(
         "controller.kube.client",
         (
-            "writes pass a fence that is shut",
-            '        if method == "GET" or self._fence is None:\n',
-            "        if method or self._fence is None:\n",
-            "component/kube/test_client.py::test_behind_a_fence_that_is_shut_nothing_is_written_and_everything_is_read",
-        ),
-        (
             "a failed test of a JSON patch is reported as an invalid object",
             "            if tested and refused.status == 422 and refused.message == _PATCH_REFUSED:\n",
             "            if not tested and refused.status == 422:\n",
@@ -83,6 +77,15 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
     ),
     *named(
         "controller.kube.api",
+        (
+            "writes pass a fence that is shut",
+            '        if method != "GET" and self._fence is not None:\n',
+            "        if not method and self._fence is not None:\n",
+            "component/kube/test_client.py::test_behind_a_fence_that_is_shut_nothing_is_written_and_everything_is_read",
+        ),
+    ),
+    *named(
+        "controller.kube.sending",
         (
             "an object whose creation was not answered is created again",
             '    return bool(method != "POST" and content_type != JSON_PATCH)\n',
