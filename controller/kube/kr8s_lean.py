@@ -1,9 +1,9 @@
 """The two classes of kr8s that we build on, imported without what no process of ours uses of kr8s.
 
-Why it exists: half of the memory that kr8s takes is the command line of httpx, WebSockets, and paths into JSON. httpx
-does without its command line if that cannot be imported; kr8s gets the other two as modules that are loaded when it
-uses them. Invariants: a library that the process has loaded before stays as it is, and whoever imports one of them
-later gets the whole library; all of kr8s works. Nothing else in `controller` imports kr8s.
+Why it exists: half of the memory that kr8s takes is the command line of httpx, WebSockets, paths into JSON, and
+certificates. httpx does without its command line if that cannot be imported; kr8s gets the others as modules that are
+loaded when it uses them. Invariants: a library that the process has loaded before stays as it is, and whoever imports
+one of them later gets the whole library; all of kr8s works. Nothing else in `controller` imports kr8s.
 """
 
 import sys
@@ -26,6 +26,7 @@ _STAND_INS: dict[str, ModuleType | None] = {
     "httpx._main": None,
     "httpx_ws": _LoadedWhenUsed("httpx_ws"),
     "jsonpath": _LoadedWhenUsed("jsonpath"),
+    "cryptography.x509": _LoadedWhenUsed("cryptography.x509"),
 }
 _used = {
     name: stand_in

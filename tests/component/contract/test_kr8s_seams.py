@@ -171,7 +171,19 @@ def loaded_by(code: str) -> set[str]:
 def test_the_controller_stands_on_kr8s_without_the_command_of_its_http_library() -> None:
     loaded = loaded_by("import controller.__main__")
     assert {"kr8s", "controller.kube.objects"} <= loaded
-    assert {"httpx._main", "pygments"}.isdisjoint(loaded)
+    assert {"httpx._main", "pygments", "wsproto", "jsonpath"}.isdisjoint(loaded)
+
+
+def test_what_kr8s_was_not_given_at_first_is_there_when_it_is_used() -> None:
+    parts = (
+        ("kr8s._objects", "jsonpath.findall"),
+        ("kr8s._api", "x509.oid"),
+        ("kr8s._api", "httpx_ws.connect_ws"),
+    )
+    used = "; ".join(f"sys.modules['{module}'].{part}" for module, part in parts)
+    assert {"jsonpath.path", "cryptography.x509", "wsproto"} <= loaded_by(
+        f"import controller.kube.objects; {used}; import jsonpath.patch; from cryptography import x509"
+    )
 
 
 def test_a_command_loads_kr8s_when_it_connects_and_not_before() -> None:
@@ -183,7 +195,9 @@ def test_a_command_loads_kr8s_when_it_connects_and_not_before() -> None:
         "from controller.kube.credentials import Source\n"
         "asyncio.run(KubeClient.connect_by(Source(url='http://127.0.0.1:1'), user_agent='tests'))"
     )
-    assert "kr8s" in loaded_by(connecting)
+    loaded = loaded_by(connecting)
+    assert "kr8s" in loaded
+    assert {"wsproto", "jsonpath", "cryptography.x509"}.isdisjoint(loaded)
 
 
 def test_asyncio_takes_the_size_of_its_tls_buffer_from_the_class() -> None:

@@ -96,7 +96,7 @@ async def test_a_missing_right_ends_every_open_watch_of_the_process() -> None:
         with pytest.raises(kr8s.ServerError):
             _ = [pod async for pod in api.get(Pod, namespace="shop")]
         with pytest.raises(httpx.ReadError):
-            await watching
+            await asyncio.wait_for(watching, 10)
     assert len(server.listed) == 4
 
 
