@@ -59,6 +59,7 @@ from controller.domain.rollout.returning import (
     returns_in_batches,
     still_returning,
 )
+from controller.domain.rollout.serving_alone import abandoned_pods_serve_alone
 from controller.domain.rollout.showing import about_this_template, counted
 from controller.domain.rollout.status import (
     condition,
@@ -315,6 +316,9 @@ def _start_over(release: Release) -> Transition:
     """Revert the changes of the abandoned release, then begin again with the present template."""
     stable = stable_after(release)
     release = release.progressing(reasons.INITIALIZING, messages.CONTINUOUS)
+    alone = abandoned_pods_serve_alone(release.noting(stable_revision=stable[0]))
+    if alone is not None:
+        return release.stop(problem=alone)
     release = ending(release, Goal.CONTINUOUS)
     release = release.noting(stable_revision=stable[0], stable_template=stable[1])
     stop = finalise(release, Goal.CONTINUOUS)
