@@ -108,6 +108,7 @@ def of(
     usual = {
         "beginning": DISTURBANCES,
         "release": DISTURBANCES,
+        "disturbances": DISTURBANCES,
         "pause": APPROVALS,
         "phases": PHASES,
         "routing": ROUTING,
