@@ -306,6 +306,24 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.rollout.moving.older_pods",
+        (
+            "pods of an older revision send a release of canary style back to step 1",
+            "only_older_pods_are_in_the_way",
+            negated("was_rebuilt"),
+            "unit/domain/rollout/test_rebuilding.py::test_pods_of_an_older_revision_give_their_place_to_stable_ones_and_the_step_stays",
+        ),
+    ),
+    *named(
+        "controller.effects.rehearsing",
+        (
+            "what a dry run of our own objects refuses is taken for accepted",
+            "_each",
+            negated("NO_DRY_RUN"),
+            "unit/domain/rollout/test_rehearsing.py::test_a_refused_object_stalls_the_release_before_it_changes_anything",
+        ),
+    ),
+    *named(
         "controller.reconcilers.refusals",
         (
             "a refused action is tried again as soon each time",

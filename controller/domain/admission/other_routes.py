@@ -7,11 +7,13 @@ Moonshift made. A destination is found by its shape, so a text that is only equa
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import COMPANION
 from controller.domain.admission.named import Named
 from controller.domain.traffic.hosts import destinations_in, is_service
+from controller.domain.traffic.tree import Tree
 
 SHOWN = 3
 """Objects in one warning: a Service may have hundreds of routes."""
@@ -59,7 +61,8 @@ def _text(one: Named, names: list[str], namespace: str) -> str:
 
 def _leads_to(other: JsonObject, service: str, namespace: str) -> bool:
     spec = child(other, "spec")
-    hosts = (found.host for found in destinations_in(spec))
+    # Both types mean any JSON object; the walk only reads.
+    hosts = (found.host for found in destinations_in(cast("Tree", spec)))
     return any(is_service(host, service, namespace) for host in (*hosts, *_backends(spec)))
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain.decision import Action, Refusal
 from controller.domain.rollout.status import condition
-from tests.examples import sampled
 from tests.unit.builders import KEY, release, status_of, template, wait
 from tests.unit.domain.rollout.scenes import STATES, in_state, started
 from tests.unit.worlds import World
@@ -67,7 +66,7 @@ def pass_over_again_and_again(world: World, times: int = 5) -> None:
         world.pass_over(KEY)
 
 
-@settings(max_examples=sampled(40, 120), deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     style=st.sampled_from(("partition", "canary")),
     state=st.sampled_from(STATES),
