@@ -56,17 +56,9 @@ from controller.domain.rollout.release import (
     own_template_first,
     workload_gone,
 )
-from controller.domain.rollout.release_context import (
-    Style,
-    known_template,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import Style, known_template, moonshift_status
 from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.showing import (
-    about_this_template,
-    names_filled_in,
-    revision_shown,
-)
+from controller.domain.rollout.showing import about_this_template, names_filled_in, revision_shown
 from controller.domain.rollout.status import (
     condition,
     mirrored,

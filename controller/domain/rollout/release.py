@@ -6,12 +6,7 @@ D12), and a new template is noticed in every state, the end included (D11).
 
 from msgspec import UNSET, structs
 
-from controller.api.rollout import (
-    FinalisingStep,
-    Phase,
-    RolloutStatus,
-    StepState,
-)
+from controller.api.rollout import FinalisingStep, Phase, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
@@ -49,10 +44,7 @@ from controller.domain.rollout.ends import End, abandoned, rolled_back_by
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import go_to, read_jump
 from controller.domain.rollout.moving import surplus_new_pods
-from controller.domain.rollout.moving.freezing import (
-    freeze_again,
-    values_are_lost,
-)
+from controller.domain.rollout.moving.freezing import freeze_again, values_are_lost
 from controller.domain.rollout.moving.older_pods import (
     only_older_pods_are_in_the_way,
     with_stable_pods_returning,
@@ -64,15 +56,9 @@ from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.replanning import replan
-from controller.domain.rollout.returning import (
-    observed_id,
-    returning_id,
-    returns_in_batches,
-)
+from controller.domain.rollout.returning import observed_id, returning_id, returns_in_batches
 from controller.domain.rollout.showing import about_this_template, counted
-from controller.domain.rollout.status import (
-    condition,
-)
+from controller.domain.rollout.status import condition
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.steps import decide_step
 from controller.domain.rollout.stuck import selects_no_new_pod

@@ -23,9 +23,7 @@ from controller.domain.rollout.moving.sets import (
     owners_limits,
     owners_strategy,
 )
-from controller.domain.rollout.release_context import (
-    known_template,
-)
+from controller.domain.rollout.release_context import known_template
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
