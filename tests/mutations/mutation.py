@@ -110,6 +110,7 @@ def of(
     usual = {
         "beginning": DISTURBANCES,
         "release": DISTURBANCES,
+        "disturbances": DISTURBANCES,
         "pause": APPROVALS,
         "phases": PHASES,
         "routing": ROUTING,

@@ -15,11 +15,7 @@ from msgspec import structs
 from controller.api import names
 from controller.api.rollout import FinalisingStep
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.decision import (
-    Action,
-    DeleteCanaryDeployment,
-    RemoveFinalizer,
-)
+from controller.domain.decision import Action, DeleteCanaryDeployment, RemoveFinalizer
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import (
     autoscalers,

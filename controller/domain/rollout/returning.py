@@ -13,10 +13,7 @@ from controller.domain.decision import Action, MarkPod
 from controller.domain.pods.partition import ordinals
 from controller.domain.pods.returning import to_label
 from controller.domain.rollout.by_id import share_by_id
-from controller.domain.rollout.release_context import (
-    Style,
-    known_template,
-)
+from controller.domain.rollout.release_context import Style, known_template
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.shared_routing import divides_traffic
 from controller.domain.rollout.transition import Stop

@@ -8,12 +8,7 @@ Invariant: no autoscaler changes the size while the pods are doubled.
 
 from controller.api import names
 from controller.api.quantity import IntOrPercent, scaled_up
-from controller.domain.decision import (
-    Action,
-    FreezeReplicaSet,
-    PaceDeployment,
-    ScaleReplicaSet,
-)
+from controller.domain.decision import Action, FreezeReplicaSet, PaceDeployment, ScaleReplicaSet
 from controller.domain.pods.deployment import (
     WrittenLimits,
     admission_paused,

@@ -15,11 +15,7 @@ from controller.api.workloads import ReplicaSet
 from controller.domain.decision import DeleteReplicaSet, ScaleReplicaSet
 from controller.domain.pods.deployment import admission_paused, read_rolling_limits
 from controller.domain.rollout.moving.freezing import freeze_again
-from controller.domain.rollout.release_context import (
-    Style,
-    known_template,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import Style, known_template, moonshift_status
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 

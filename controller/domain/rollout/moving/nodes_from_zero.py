@@ -39,6 +39,6 @@ def bring_stable_back(release: Release) -> Stop | None:
     if not release.observed:
         return release.stop()
     if surplus_new_pods.new_pods_are_there(release):
-        return surplus_new_pods.begin_exchange(release.status)
+        return surplus_new_pods.begin_exchange(release)
     counted = release.ready(release.workload.pods)
     return release.stop(wake_at=counted.next_at) if counted.ready < release.replicas else None

@@ -14,14 +14,7 @@ from controller.api.rollout import OwnersValues
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain import reasons
-from controller.domain.decision import (
-    Action,
-    DeletePod,
-    FieldOfSpec,
-    MoveSet,
-    Refusal,
-    ReleaseSet,
-)
+from controller.domain.decision import Action, DeletePod, FieldOfSpec, MoveSet, Refusal, ReleaseSet
 from controller.domain.pods.partition import kept_old, with_pause_field
 from controller.domain.pods.readiness import Readiness
 from controller.domain.pods.running import name_on_pods
