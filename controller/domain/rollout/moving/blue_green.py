@@ -101,10 +101,6 @@ class BlueGreenDeployment(Deployments):
         made_again = stable is not None and was_rebuilt(stable)
         return not made_again and super().returned_as_new(release)
 
-    def old_share(self, release: Release, index: int) -> Stop | None:
-        """The old pods stay until the end."""
-        return None
-
     def keep(self, release: Release, index: int) -> tuple[Action, ...]:
         """A manual change of the limits is corrected."""
         if not release.deployment.observed or release.deployment.spec.paused:

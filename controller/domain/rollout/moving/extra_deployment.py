@@ -47,17 +47,9 @@ class ExtraDeployment(Deployments):
             return (ScaleCanaryDeployment(meta.key, meta.uid, size),)
         return (_ensured(release, size),)
 
-    def old_share(self, release: Release, index: int) -> Stop | None:
-        """The old pods keep their share until the end."""
-        return None
-
     def keep(self, release: Release, index: int) -> tuple[Action, ...]:
         """The extra Deployment keeps its size."""
         return self.regrow(release, index)
-
-    def clear_abandoned(self, release: Release) -> Stop | None:
-        """Nothing: the end removes every extra Deployment."""
-        return None
 
     def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """The stable Deployment has never shrunk. If its ReplicaSet was deleted, resume it: a paused one creates no

@@ -15,6 +15,7 @@ from controller.api.workloads import ReplicaSet
 from controller.domain.decision import DeleteReplicaSet, ScaleReplicaSet
 from controller.domain.pods.deployment import admission_paused, read_rolling_limits
 from controller.domain.rollout.moving.freezing import freeze_again
+from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.release_context import (
     Style,
     known_template,
@@ -75,7 +76,7 @@ def _visited_steps(status: RolloutStatus) -> set[int]:
     return {ours.step, *(visit.step for visit in ours.visits)}
 
 
-class FromZero:
+class FromZero(Mechanism):
     """The order in which revisions return from zero replicas, for a Deployment."""
 
     def only_stable_returns(self, release: Release) -> Stop | None:
@@ -110,10 +111,6 @@ class FromZero:
             return False
         others_run = any(rs.active for rs in _others(release, stable))
         return others_run and (returning or not stable.active)
-
-    def too_many_are_new(self, release: Release) -> bool:
-        """Never: a Deployment's controller keeps its stable ReplicaSet's share."""
-        return False
 
     def bring_stable_back(self, release: Release) -> Stop | None:
         """Pause the Deployment and scale the stable ReplicaSet up; wait until its pods are ready."""
