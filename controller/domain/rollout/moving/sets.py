@@ -15,12 +15,14 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import (
+    POD,
     Action,
-    DeletePod,
+    DeleteObject,
     FieldOfSpec,
     MoveSet,
     Refusal,
     ReleaseSet,
+    deletion,
 )
 from controller.domain.pods.partition import kept_old, with_pause_field
 from controller.domain.pods.readiness import Readiness
@@ -174,7 +176,7 @@ def delete_pods(
     )
 
 
-def unstable_pods_to_delete(release: Release, stable: str) -> tuple[DeletePod, ...]:
+def unstable_pods_to_delete(release: Release, stable: str) -> tuple[DeleteObject, ...]:
     """Pods that did not return from zero replicas as stable ones: unready ones at once, the others one after another.
 
     One after another means: the next ready pod is deleted when all wanted pods exist and are ready again.
@@ -191,6 +193,6 @@ def alive_pods(release: Release) -> list[Pod]:
     return [pod for pod in release.workload.pods if not pod.metadata.deleting]
 
 
-def deletion_of(pod: Pod) -> DeletePod:
+def deletion_of(pod: Pod) -> DeleteObject:
     """Delete exactly this pod, not another one that has its name later."""
-    return DeletePod(pod.metadata.key, pod.metadata.uid)
+    return deletion(POD, pod.metadata)
