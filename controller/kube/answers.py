@@ -88,7 +88,7 @@ class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """Who holds a lease, and since when."""
+    """The holder of a lease, and the instant since which it holds it."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None

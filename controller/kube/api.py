@@ -69,7 +69,7 @@ class ControllerApi(Api):
                 self._sending.open(await self._reached())
 
     async def _reached(self) -> Access:
-        """What the transport has to know; its address and the way there are those that kr8s found."""
+        """Facts for the transport; the address and the way there are those that kr8s found."""
         source = self._source
         if source.service_account:
             await self._find_account()
@@ -151,7 +151,7 @@ class ControllerApi(Api):
 
 
 def _kubeconfig(access: Access) -> dict[str, Any]:
-    """What kr8s is to know of the way to the API server; nothing of the user."""
+    """The way to the API server, for kr8s; nothing of the user."""
     way = {
         "server": access.server,
         "tls-server-name": access.server_name,

@@ -1,4 +1,4 @@
-"""The two classes of kr8s that we build on, imported without what no process of ours uses of kr8s.
+"""The two classes of kr8s that we build on, imported without the parts of kr8s that our processes leave unused.
 
 Why it exists: half of the memory that kr8s takes is the command line of httpx, WebSockets, paths into JSON, and
 certificates. httpx does without its command line if that cannot be imported; kr8s gets the others as modules that are

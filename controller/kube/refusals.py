@@ -1,4 +1,4 @@
-"""What a refused request asked for: the right that is missing, or the write that a webhook left unanswered.
+"""The subject of a refused request: the right that is missing, or the write that a webhook left unanswered.
 
 Why here: every request passes `ControllerApi`, those of the classes of kr8s as well, so every refusal names its right.
 Invariant: it is read from the request's own path; nothing is asked for.

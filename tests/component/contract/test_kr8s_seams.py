@@ -1,4 +1,4 @@
-"""What `controller.kube` relies on in kr8s and asyncio beyond their manuals; new versions must pass here first."""
+"""Behaviour of kr8s and asyncio beyond their manuals, on which `controller.kube` relies; new versions must pass here first."""
 
 import asyncio
 import inspect
