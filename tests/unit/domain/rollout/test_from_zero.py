@@ -306,9 +306,8 @@ def test_of_two_revisions_with_half_the_pods_each_the_one_with_fewer_ready_pods_
     seen = started("partition", make_steps("50%"), watched=False).observe(KEY)
     assert seen is not None
     assert seen.workload is not None
-    stable, new = sorted(
-        seen.workload.replica_sets, key=lambda one: one[1] == seen.workload.template_hash
-    )
+    present = seen.workload.template_hash
+    stable, new = sorted(seen.workload.replica_sets, key=lambda one: one[1] == present)
     labels = {**new[0].metadata.labels, POD_TEMPLATE_HASH: "older"}
     older = structs.replace(
         new[0], metadata=structs.replace(new[0].metadata, name="older", uid="older", labels=labels)
