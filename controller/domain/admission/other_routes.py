@@ -7,17 +7,15 @@ Moonshift made. A destination is found by its shape, so a text that is only equa
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import COMPANION
 from controller.domain.admission.named import Named
 from controller.domain.traffic.hosts import destinations_in, is_service
-from controller.domain.traffic.tree import Tree
+from controller.domain.traffic.plan.traffic_plan import DEFAULT_INGRESS_CLASS
 
 SHOWN = 3
 """Objects in one warning: a Service may have hundreds of routes."""
-TIED_TO_SERVICE = "nginx"
 
 
 def other_routes(
@@ -49,7 +47,7 @@ def _text(one: Named, names: list[str], namespace: str) -> str:
     who, lead = ("they", "lead") if many else ("it", "leads")
     effect = (
         f"ingress-nginx divides {'their' if many else 'its'} requests, too"
-        if one.class_type == TIED_TO_SERVICE
+        if one.class_type == DEFAULT_INGRESS_CLASS
         else f"all requests of {'theirs' if many else 'it'} stay on the stable version until the end of each release"
     )
     return (
@@ -61,8 +59,7 @@ def _text(one: Named, names: list[str], namespace: str) -> str:
 
 def _leads_to(other: JsonObject, service: str, namespace: str) -> bool:
     spec = child(other, "spec")
-    # Both types mean any JSON object; the walk only reads.
-    hosts = (found.host for found in destinations_in(cast("Tree", spec)))
+    hosts = (found.host for found in destinations_in(spec))
     return any(is_service(host, service, namespace) for host in (*hosts, *_backends(spec)))
 
 
