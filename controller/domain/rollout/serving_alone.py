@@ -12,6 +12,8 @@ from controller.domain.decision import Refusal
 from controller.domain.rollout.empty_sides import all_pods, ready_uids, stable_uids
 from controller.domain.rollout.release_value import Release
 
+NOBODY_WOULD_SERVE = "nobody would serve: "
+
 
 def abandoned_pods_serve_alone(release: Release) -> Refusal | None:
     """The reason to remove nothing: no other pod is ready than those of revisions that a new template abandons.
@@ -24,7 +26,7 @@ def abandoned_pods_serve_alone(release: Release) -> Refusal | None:
         return None
     pods = f"{len(serving)} ready pod{'s' if len(serving) > 1 else ''}"
     text = (
-        f"nobody would serve: the {pods} of the release so far would be removed for the new template. Make stable "
-        "pods ready, or put the template of the release so far back (its pods stay)"
+        f"{NOBODY_WOULD_SERVE}the {pods} of the release so far would be removed for the new template. Make stable pods "
+        "ready, or put the template of the release so far back (it goes on where it was)"
     )
     return Refusal(reasons.SIDE_WITHOUT_ENDPOINTS, text)

@@ -73,6 +73,13 @@ def promote(world: World) -> None:
         approve(world)
 
 
+def the_template_so_far_applied_and_promoted(world: World) -> None:
+    """The release goes on, and `why` offers its next command."""
+    release(world, "v2")
+    wait(world, 30)
+    promote(world)
+
+
 def retry(world: World) -> None:
     """`moonshift retry`: the controller forgets that the template was given up."""
     rollout = world.cluster.rollouts[KEY]
@@ -255,6 +262,13 @@ def beside_lost_stable_pods() -> World:
     return world
 
 
+def beside_lost_stable_pods_and_another_template() -> World:
+    world = beside_lost_stable_pods()
+    release(world, "v3")
+    wait(world, 30)
+    return world
+
+
 SITUATIONS: dict[str, Situation] = {
     "the Service selects the old label": Situation(
         reasons.SERVICE_SELECTS_NO_POD,
@@ -312,6 +326,11 @@ SITUATIONS: dict[str, Situation] = {
         reasons.SIDE_WITHOUT_ENDPOINTS,
         beside_lost_stable_pods,
         {"moonshift approve": promote},
+    ),
+    "another template while no stable pod is ready": Situation(
+        reasons.SIDE_WITHOUT_ENDPOINTS,
+        beside_lost_stable_pods_and_another_template,
+        {"apply -f": the_template_so_far_applied_and_promoted},
     ),
 }
 
