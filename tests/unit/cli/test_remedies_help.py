@@ -15,6 +15,7 @@ from controller.api.meta import Key
 from controller.api.networking import ServiceSpec
 from controller.api.rollout import RolloutStatus
 from controller.cli.remedies.choice import TABLE, remedies
+from controller.cli.render.words import hint
 from controller.cli.views.look import look_at
 from controller.domain import reasons
 from controller.domain.rollout.release_context import moonshift_status
@@ -395,3 +396,15 @@ def test_each_command_that_why_offers_ends_its_situation(name: str) -> None:
         wait(again, 120)
         again.rest()
         assert reason_of(again) != situation.reason, f"{name}: {command} does not help"
+
+
+def test_no_line_asks_for_an_approval_while_another_template_waits() -> None:
+    """Nothing would come of it; `get` prints this command behind its first line."""
+
+    def shown(world: World) -> str:
+        seen = world.observe(KEY)
+        assert seen is not None
+        return hint(look_at(seen, world.cluster.now, {}).summary, PROGRAM)
+
+    assert "approve" in shown(beside_lost_stable_pods())
+    assert shown(beside_lost_stable_pods_and_another_template()) == ""
