@@ -1,7 +1,7 @@
 """The rooms that decide or write, each with deliberate defects: at least two, or nobody knows that its tests look."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tests.mutations.mutation import Mutation
 
@@ -41,3 +41,13 @@ def room_of(mutation: Mutation) -> str:
 def counted(mutations: Iterable[Mutation]) -> Counter[str]:
     """How many there are in each room."""
     return Counter(map(room_of, mutations))
+
+
+def of_each_room(mutations: Iterable[Mutation], number: int) -> Iterator[Mutation]:
+    """The first `number` of each room, in their order."""
+    found: Counter[str] = Counter()
+    for mutation in mutations:
+        room = room_of(mutation)
+        found[room] += 1
+        if found[room] <= number:
+            yield mutation
