@@ -1,4 +1,4 @@
-"""What a step wants: its new pods, its traffic, and whether the stable Services are pinned.
+"""The target of a step: its new pods, its traffic, and whether the stable Services are pinned.
 
 Why one function: whoever asks a part of it in words of its own decides the rest again, and differently. Invariant:
 pure; without the workload's size it says only what is so at every size. Must not know a live object.
@@ -32,7 +32,7 @@ class Pinned(Enum):
 
 
 class Target(Value, frozen=True):
-    """What one step wants; `new_pods` is None if the workload's size is not known."""
+    """The target of one step; `new_pods` is None if the workload's size is not known."""
 
     new_pods: int | None
     traffic: Traffic

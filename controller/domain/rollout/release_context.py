@@ -111,7 +111,7 @@ class ReleaseContext(Value, frozen=True, dict=True):
         return batch_size(self.steps, index, self.replicas)
 
     def target(self, index: int) -> Target:
-        """What a step wants of the workload as it is now."""
+        """The target of a step, for the workload as it is now."""
         return target_of(
             self.strategy,
             index,

@@ -1,4 +1,4 @@
-"""What a step wants: its new pods, its traffic, its pins."""
+"""The target of a step: its new pods, its traffic, its pins."""
 
 import pytest
 
