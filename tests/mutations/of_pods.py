@@ -168,8 +168,8 @@ OF_PODS: tuple[Mutation, ...] = (
         "rollout.release_context",
         (
             "a step that finds no old pod is pinned to nothing",
-            "ReleaseContext.takes_all",
-            without("old_revision_runs"),
+            "ReleaseContext.target",
+            without("beside_old_pods"),
             JUMP,
         ),
     ),

@@ -60,7 +60,7 @@ OF_PROMISES: tuple[Mutation, ...] = (
         (
             "the share is taken away between two steps",
             "_before_upgrade",
-            without("routes_traffic"),
+            negated("target traffic ORIGINAL"),
             "unit/domain/rollout/test_releases.py::test_the_share_stays_until_the_next_step_gives_more",
         ),
     ),

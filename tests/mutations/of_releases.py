@@ -323,17 +323,17 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.services",
+        "target",
         (
             "a Service stays pinned though a step takes all pods",
-            "pin_is_wanted",
-            without("takes_all"),
+            "_pinned",
+            without("whole"),
             RELEASES,
         ),
         (
             "only a first step with traffic pins",
-            "pin_is_wanted",
-            becomes("routes_from", "release.step(index).routes_traffic"),
+            "_pinned",
+            becomes("from_here _any_routes", "step.routes_traffic"),
             RELEASES,
         ),
     ),

@@ -21,6 +21,7 @@ from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.serving_alone import NOBODY_WOULD_SERVE
 from controller.domain.rollout.stable_capacity import stable_pods_are_needed
 from controller.domain.rollout.status import condition
+from controller.domain.target import Traffic
 
 NOTHING = "nothing"
 APPROVAL = "an approval"
@@ -210,7 +211,7 @@ def upgrade_text(release: Release) -> str:
 def routing_text(release: Release) -> str:
     """The missing part: endpoints, routes or a grace period."""
     index = release.ours.step
-    if not release.step(index).routes_traffic:
+    if release.target(index).traffic is not Traffic.DIVIDED:
         return "the old share of the pods to go"
     new = {pod.metadata.uid for pod in release.new_pods if pod.ready_since is not None}
     for stable in release.stable_services:

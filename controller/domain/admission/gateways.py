@@ -17,6 +17,7 @@ from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.api.validation.workload import uses_extra_workload
 from controller.domain.admission.verdict import in_one
 from controller.domain.decision import Reference
+from controller.domain.target import Traffic, target_of
 from controller.domain.traffic.plan.abilities import (
     Headers,
     granted,
@@ -78,21 +79,19 @@ def validate_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -
             f"spec.strategy.{plan}.steps[{index}]", step, references, headers
         )
     beside = plan == "blueGreen" or uses_extra_workload(child(beta, "spec"))
-    unrouted = _unrouted(style, plan, beside=beside) if references else ()
+    unrouted = _unrouted(style, plan, replaces=not beside) if references else ()
     return GatewayVerdict(tuple(findings), (*warnings, *unrouted))
 
 
 def _unrouted(
-    style: CanaryStrategy | BlueGreenStrategy, plan: str, *, beside: bool
+    style: CanaryStrategy | BlueGreenStrategy, plan: str, *, replaces: bool
 ) -> tuple[str, ...]:
-    """Steps at which the share changes from a routed one to the share of pods, which may surprise the author; `beside`
-    says that new pods do not replace old ones.
-    """
+    """Steps at which the share changes from a routed one to the share of pods, which may surprise the author."""
     routed = False
     found = []
     for index, step in enumerate(style.steps):
-        takes_all = not beside and step.replicas == "100%"
-        if routed and not step.routes_traffic and not takes_all:
+        target = target_of(style, index + 1, None, replaces=replaces)
+        if routed and target.traffic is Traffic.ORIGINAL:
             found.append(
                 f"spec.strategy.{plan}.steps[{index}] has neither traffic nor matches after a step that has them: the "
                 "routes are restored there, and requests follow the pods of both revisions by their number; set "

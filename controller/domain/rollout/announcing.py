@@ -18,6 +18,7 @@ from controller.domain.rollout import routing, services
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
+from controller.domain.target import Traffic
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
 
 WITHDRAWN_FOR = timedelta(seconds=10)
@@ -52,10 +53,8 @@ def _ensure(release: Release, plan: RoutePlan) -> EnsureRoutes:
 
 def announce(release: Release, index: int) -> tuple[Release, tuple[Action, ...]]:
     """Name the canary Services as soon as they exist; pods become ready meanwhile."""
-    step = release.step(index)
     unasked = (
-        not step.routes_traffic
-        or release.takes_all(index)
+        release.target(index).traffic is not Traffic.DIVIDED
         or not release.seen.routes
         or release.shared
     )

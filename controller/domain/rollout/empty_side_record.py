@@ -13,7 +13,7 @@ from controller.api import names
 from controller.api.duration import later
 from controller.api.rollout import EmptySide
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.rollout import routing, services
+from controller.domain.rollout import routing
 from controller.domain.rollout.empty_sides import (
     ROUTES,
     SERVICE,
@@ -27,6 +27,7 @@ from controller.domain.rollout.empty_sides import (
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release
+from controller.domain.target import Pinned, Traffic
 
 PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
 """Ends of a release during which the stable Service stays pinned until the workload is released."""
@@ -119,7 +120,7 @@ def removes_the_stable_side(release: Release) -> bool:
     ours = release.ours
     if release.style is not Style.PARTITION or not release.steps:
         return False
-    return ours.goal == Goal.SUCCESS or release.leaves_none(max(1, ours.step))
+    return ours.goal == Goal.SUCCESS or release.batch(max(1, ours.step)) >= release.replicas
 
 
 def _is_over(release: Release, side: Side, known: EmptySide) -> bool:
@@ -127,8 +128,7 @@ def _is_over(release: Release, side: Side, known: EmptySide) -> bool:
     ours = release.ours
     # The new side: the release ends, or its step leaves the new side without a route of its own.
     if side.revision is SideRevision.NEW:
-        step = release.step(ours.step)
-        ends = bool(ours.goal) or not step.routes_traffic or release.takes_all(ours.step)
+        ends = bool(ours.goal) or release.target(ours.step).traffic is not Traffic.DIVIDED
         return ends and not release.routes_lead
     if known.led_away == ROUTES:
         return not release.routes_lead
@@ -138,7 +138,7 @@ def _is_over(release: Release, side: Side, known: EmptySide) -> bool:
         return False
     return (
         is_removed_by_the_release(release, side)
-        or services.pin_is_over(release, max(1, ours.step))
+        or release.target(max(1, ours.step)).pinned is Pinned.NO
         or (bool(ours.goal) and ours.goal not in PINNED_ON)
     )
 

@@ -17,6 +17,7 @@ from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Continue
 from controller.domain.rollout.unsigned import signed
+from controller.domain.target import Traffic
 from controller.domain.traffic.plan.traffic_plan import share_of
 
 NONE_FOLLOWS = -1
@@ -58,7 +59,7 @@ def old_pods_are_going(release: Release, here: int, to: int) -> bool:
     removed.
     """
     return (
-        release.takes_all(here)
+        release.target(here).traffic is Traffic.AS_BEFORE
         and release.old_revision_runs
         and release.batch(to) < release.replicas
     )

@@ -43,6 +43,7 @@ from controller.domain.pods.running import (
     running_revisions,
     size_of,
 )
+from controller.domain.target import Target, target_of
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
 
 
@@ -109,17 +110,15 @@ class ReleaseContext(Value, frozen=True, dict=True):
         """New pods wanted at this step."""
         return batch_size(self.steps, index, self.replicas)
 
-    def takes_all(self, index: int) -> bool:
-        """A partition step after which no old pod is left, or before which none exists: a pinned stable Service would
-        select nothing.
-        """
-        if self.style is Style.CANARY:
-            return False
-        return self.leaves_none(index) or not self.old_revision_runs
-
-    def leaves_none(self, index: int) -> bool:
-        """A partition step whose plan leaves no old pod."""
-        return self.style is Style.PARTITION and self.batch(index) >= self.replicas
+    def target(self, index: int) -> Target:
+        """The target of a step, for the workload as it is now."""
+        return target_of(
+            self.strategy,
+            index,
+            self.replicas,
+            replaces=self.style is Style.PARTITION,
+            beside_old_pods=self.style is Style.CANARY or self.old_revision_runs,
+        )
 
     @property
     def old_revision_runs(self) -> bool:

@@ -31,6 +31,7 @@ from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.rollout.way_out import create_or, references_may_change
+from controller.domain.target import Traffic
 from controller.domain.traffic import named_content
 from controller.domain.traffic.plan.abilities import (
     left_out,
@@ -46,17 +47,6 @@ GIVEN_BACK = "given-back-above-"
 """Prefix of the recorded plan when objects are restored: the depth of the objects still in use follows it."""
 SEVERAL = "several"
 """Recorded instead of a plan while the objects follow different plans."""
-
-
-def routes_from(release: Release, index: int) -> bool:
-    """This step or a later one routes traffic."""
-    return any(step.routes_traffic for step in release.steps[index - 1 :])
-
-
-def follows_pods(release: Release, index: int) -> bool:
-    """Traffic follows the pods: the step has no traffic setting, and an earlier step has one."""
-    before = any(step.routes_traffic for step in release.steps[: index - 1])
-    return before and not release.step(index).routes_traffic
 
 
 OF_THE_ORIGINAL = "of the original"
@@ -191,9 +181,7 @@ def present_share(release: Release) -> float | None:
 
 def route_step_again(release: Release, index: int) -> tuple[Action, ...]:
     """Gateway objects that sent everything to the new revision get the step's share again."""
-    routed = (
-        release.routes_lead and release.step(index).routes_traffic and not release.takes_all(index)
-    )
+    routed = release.routes_lead and release.target(index).traffic is Traffic.DIVIDED
     if not routed or observed_plan(release) != _plan_of(release, Step(traffic="100%")).identity:
         return ()
     return ensure_routes(release, index)
@@ -265,7 +253,7 @@ def rehearsal(release: Release, index: int) -> tuple[Action, ...]:
         (
             number
             for number in range(index, len(release.steps) + 1)
-            if release.step(number).routes_traffic and not release.takes_all(number)
+            if release.target(number).traffic is Traffic.DIVIDED
         ),
         None,
     )
@@ -333,7 +321,8 @@ def all_goes_to_new_because(release: Release, index: int) -> str:
     5 % of one replica is one pod: pods are rounded up, as the original does, and the requests follow the pods.
     """
     step = release.step(index)
-    if not step.routes_traffic or not release.takes_all(index) or share_of(step.traffic) == 100:
+    as_before = release.target(index).traffic is Traffic.AS_BEFORE
+    if not (as_before and step.routes_traffic) or share_of(step.traffic) == 100:
         return ""
     asked = "the requests that match" if step.matches else f"{step.traffic} of the traffic"
     pods = release.batch(index)

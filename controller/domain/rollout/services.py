@@ -27,26 +27,11 @@ from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 from controller.domain.rollout.way_out import create_or
+from controller.domain.target import Pinned, Traffic
 from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
 NOT_YET_KNOWN = "rehearsed"
 """Stands for the name of a revision in the manifest of a canary Service that is not created yet."""
-
-
-def pin_is_wanted(release: Release, index: int) -> bool:
-    """The stable Service selects the stable revision only.
-
-    From the first step of a release that routes traffic in this or a later step (the original pins at step 1 only,
-    B19), but not at a step without traffic after steps with it, and not where a partition step replaces all pods: a
-    pinned Service would select nothing.
-    """
-    return (
-        bool(release.strategy.traffic_routings)
-        and not release.shared
-        and routing.routes_from(release, index)
-        and not release.takes_all(index)
-        and not routing.follows_pods(release, index)
-    )
 
 
 def pinned_to(release: Release, service: str) -> str:
@@ -107,15 +92,13 @@ def pin(release: Release, index: int) -> tuple[Action, ...]:
     A Service without stable pods is not pinned: it selects all revisions until they return. A Service that is pinned to
     pods that no step removed is left to `empty_side_routes`, which reports it.
     """
-    if pin_is_wanted(release, index):
-        return pinned(release)
-    return unpin(release) if pin_is_over(release, index) else ()
-
-
-def pin_is_over(release: Release, index: int) -> bool:
-    """The plan has an earlier step that pins, and nothing is pinned at this one."""
-    unrouted = not routing.routes_from(release, index) or routing.follows_pods(release, index)
-    return unrouted or release.leaves_none(index)
+    match release.target(index).pinned:
+        case Pinned.YES:
+            return pinned(release)
+        case Pinned.NO:
+            return unpin(release)
+        case Pinned.AS_IT_IS:
+            return ()
 
 
 def pinned(release: Release) -> tuple[Action, ...]:
@@ -306,11 +289,9 @@ def canary_service_deletions(release: Release) -> tuple[Action, ...]:
 
 def unused_canary_services(release: Release, index: int) -> Stop | None:
     """At a step without traffic settings no route names canary Services: they are deleted after the grace period."""
-    if (
-        not routing.follows_pods(release, index)
-        or release.takes_all(index)
-        or release.routes_in_use
-    ):
+    target = release.target(index)
+    unrouted = target.traffic is Traffic.ORIGINAL and target.pinned is Pinned.NO
+    if not unrouted or release.routes_in_use:
         return None
     actions = canary_service_deletions(release)
     if not actions:

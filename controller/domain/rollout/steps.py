@@ -36,6 +36,7 @@ from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import hindrance, join, shared_route_is_closed
 from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.target import Pinned, Traffic
 
 
 def decide_step(release: Release) -> Transition:
@@ -73,7 +74,7 @@ def _before_upgrade(release: Release) -> Transition:
     """
     index = release.ours.step
     release = _upgrading(release)
-    if not release.step(index).routes_traffic and not release.takes_all(index):
+    if release.target(index).traffic is Traffic.ORIGINAL:
         restored = _following_pods(release, index) or restoring.restore(release)
         if restored is not None:
             return restored
@@ -85,7 +86,7 @@ def _before_upgrade(release: Release) -> Transition:
 
 def _following_pods(release: Release, index: int) -> Stop | None:
     """The stable Services select every revision before the routes send them everything: few old pods may be left."""
-    if not release.routes_lead or not services.pin_is_over(release, index):
+    if not release.routes_lead or release.target(index).pinned is not Pinned.NO:
         return None
     actions = services.unpin(release)
     waits = bool(actions) or services.stable_services_miss_new_pods(release)
@@ -106,7 +107,8 @@ def _upgrade(release: Release) -> Transition:
     if blocked is not None:
         first = (*rehearsal_of_objects(release, pins), *pins)
         return blocked.also(first=first, notes=other_workloads.warnings(release, pins))
-    if release.takes_all(index) and (pins or services.stable_services_miss_new_pods(release)):
+    alone = release.target(index).traffic is Traffic.AS_BEFORE
+    if alone and (pins or services.stable_services_miss_new_pods(release)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return release.stop(*pins)
     counted = release.ready(release.new_pods)
@@ -125,7 +127,8 @@ def _upgrade(release: Release) -> Transition:
 
 def _would_empty_a_service(release: Release, index: int) -> Stop | None:
     """The step removes the last old pod, and a stable Service selects no new one."""
-    if not (release.leaves_none(index) and release.old_revision_runs):
+    as_before = release.target(index).traffic is Traffic.AS_BEFORE
+    if not (as_before and release.old_revision_runs):
         return None
     problem = last_endpoints.selects_none_of_the_template(release)
     return release.stop(problem=problem) if problem is not None else None
@@ -155,7 +158,7 @@ def _pods_of_step(release: Release, index: int) -> tuple[Action, ...]:
         give_back=not release.step(index).routes_traffic,
     )
     copies: tuple[Action, ...] = ()
-    if release.step(index).routes_traffic and not release.takes_all(index):
+    if release.target(index).traffic is Traffic.DIVIDED:
         copies = services.canary_services(release)
     return (
         *moves,
@@ -173,7 +176,7 @@ def _route(release: Release) -> Transition:
     unused = services.unused_canary_services(release, index)
     if unused is not None:
         return unused
-    if release.step(index).routes_traffic and release.seen.routes and not release.takes_all(index):
+    if release.seen.routes and release.target(index).traffic is Traffic.DIVIDED:
         text = messages.in_step(release, index, messages.ROUTING)
         release = release.progressing(reasons.IN_ROLLING, text)
         release = routing.endpoints_seen(release)
@@ -232,7 +235,7 @@ def _with_all_kept(release: Release, transition: Stop) -> Stop:
     index = moonshift_status(transition.status).step
     kept = _kept(release.at(transition.status), index)
     transition = transition.also(*kept, wake_at=release.ready(release.new_pods).next_at)
-    if not (release.step(index).routes_traffic and release.seen.routes) or release.takes_all(index):
+    if not release.seen.routes or release.target(index).traffic is not Traffic.DIVIDED:
         return transition
     return _with_routes(release, transition, index)
 
@@ -272,7 +275,7 @@ def _kept(release: Release, index: int) -> tuple[Action, ...]:
     actions: tuple[Action, ...] = services.pin(release, index)
     actions += mechanism_of(release).keep(release, index)
     actions += batches.missing_labels(release, pods_to_label(release))
-    if release.step(index).routes_traffic and not release.takes_all(index):
+    if release.target(index).traffic is Traffic.DIVIDED:
         actions += services.canary_services(release)
     return actions
 

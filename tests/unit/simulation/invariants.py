@@ -13,7 +13,7 @@ from controller.domain.rollout.moving.given_up import given_up_pods
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.services import pin_is_wanted
+from controller.domain.target import Pinned
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
 from tests.unit.simulation.truth import StatusChecker
@@ -256,7 +256,7 @@ class Watch:
         """Before the end, the stable Service leads to the stable revision only."""
         if ours.state in BEFORE_PODS or not ours.stable_revision:
             return
-        if not pin_is_wanted(context, ours.step) or ours.empty_sides or self.unpinned:
+        if context.target(ours.step).pinned is not Pinned.YES or ours.empty_sides or self.unpinned:
             return
         if has_request(self.world.cluster.rollouts[KEY].status):
             # The pass that honoured the approval was killed between the Service of the next step and its status.
