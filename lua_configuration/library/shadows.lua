@@ -52,6 +52,9 @@ local HOLDS = {
 ---@param inner table
 ---@return boolean
 function shadows.covers(kind, outer, inner)
+    if kind.form then
+        outer, inner = kind.form(outer), kind.form(inner)
+    end
     for key, value in next, outer do
         local holds = HOLDS[kind.fields[key]] or tables.same
         if not holds(value, inner[key] or {}) then
@@ -59,6 +62,16 @@ function shadows.covers(kind, outer, inner)
         end
     end
     return has_path(kind.path_of(outer), kind.path_of(inner))
+end
+
+---Lets the step remember that a rule of the owner has all requests of a copy. The first one is told.
+---@param step moonshift.Step
+---@param kind moonshift.Shadows
+---@param number integer place of the rule
+---@param rule table
+function shadows.remember(step, kind, number, rule)
+    local name, target = rule.name and " (" .. rule.name .. ")" or "", kind.leads_to(rule)
+    step.taken = step.taken or "rule " .. number .. name .. ", which leads " .. (target and "to " .. target or "elsewhere")
 end
 
 ---Whether requests may reach a copy with this match behind the rules before it. If not, the step remembers the rule that
@@ -72,9 +85,7 @@ function shadows.reached(step, kind, earlier, match)
     for number, rule in ipairs(earlier) do
         for _, outer in ipairs(kind.matches_of(rule)) do
             if shadows.covers(kind, outer, match) then
-                local name, target = rule.name and " (" .. rule.name .. ")" or "", kind.leads_to(rule)
-                step.taken = step.taken or "rule " .. number .. name .. ", which leads "
-                    .. (target and "to " .. target or "elsewhere")
+                shadows.remember(step, kind, number, rule)
                 return false
             end
         end
@@ -86,8 +97,8 @@ end
 ---@param step moonshift.Step
 function shadows.check(step)
     if step.taken then
-        error("no request of this step would reach the new version: " .. step.taken .. ", stands before the rules that point "
-            .. "at Service " .. step.stable .. " and takes all of them; change the matches of the step, or the order of the rules")
+        error("no request of this step would reach the new version: " .. step.taken .. ", wins over the rules that point "
+            .. "at Service " .. step.stable .. ", and takes all of them; change the matches of the step, or the rules")
     end
 end
 

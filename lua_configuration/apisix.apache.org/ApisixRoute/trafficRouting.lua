@@ -168,7 +168,14 @@ local function joined(known, made)
     return result
 end
 
-local kind = {path_of = path_of, matches_of = matches_of, size = size, joined = joined, unordered = true}
+local kind = {
+    path_of = path_of, matches_of = matches_of, size = size, joined = joined, unordered = true,
+    shadows = {
+        fields = {path = "nothing", priority = "nothing", exprs = "all", methods = "any"},
+        path_of = path_of, matches_of = matches_of,
+        leads_to = function(rule) return ((rule.backends or {})[1] or {}).serviceName end,
+    },
+}
 
 function kind.rank(match)
     local path = path_of(match)

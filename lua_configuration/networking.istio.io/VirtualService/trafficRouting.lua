@@ -176,18 +176,9 @@ local function reached(earlier, entries)
     return result
 end
 
-local function is_there(rules, match)
-    for _, rule in ipairs(rules) do
-        if rule.match and tables.same(rule.match, match) then
-            return true
-        end
-    end
-    return false
-end
-
 -- Puts the copies before their source. Of several matches the last comes first: so the format's published test case has it.
 local function insert_matches()
-    local wanted, rules, earlier, inserted = {}, {}, {}, false
+    local wanted, rules, earlier, copied, inserted = {}, {}, {}, {}, false
     local asked = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
     for position, alternative in ipairs(paths.by_letters(asked)) do
         wanted[position] = istio.match_of(alternative)
@@ -196,8 +187,9 @@ local function insert_matches()
         for position = weights.has_share(step, serving, rule.route) and #wanted or 0, 1, -1 do
             local entries = reached(earlier, istio.combined(step, rule.match, wanted[position]))
             for _, twin in ipairs(canary_rules(rule, entries, "-canary" .. (#wanted > 1 and "-" .. position or ""))) do
-                -- An equal match further up has taken those requests already.
-                if not is_there(rules, twin.match) then
+                -- An equal copy further up has taken those requests already.
+                if not tables.contains(copied, twin.match) then
+                    table.insert(copied, twin.match)
                     table.insert(rules, twin)
                 end
             end
