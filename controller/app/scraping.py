@@ -27,7 +27,7 @@ def secure_metrics(
     if not settings.metrics_secure:
         return None
     certificate = ServedCertificate(settings.metrics_cert_dir, endpoint)
-    guard = Guard(ApiReviewer(client), METRICS, clock.monotonic)
+    guard = Guard(ApiReviewer(client.api), METRICS, clock.monotonic)
     return SecureMetrics(
         settings.metrics_bind_address,
         settings.health_probe_bind_address,

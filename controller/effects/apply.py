@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
+from controller.api.workload_kinds import KindName
 from controller.domain import decision
 from controller.domain.decision import (
     Action,
@@ -28,7 +29,7 @@ from controller.effects import (
     hpa,
     kept,
     missing_pods,
-    pods,
+    objects,
     podsets,
     rebuilding,
     rehearsing,
@@ -41,9 +42,8 @@ from controller.effects import (
 )
 from controller.effects.writes import Writes
 from controller.errors import WRITE_REFUSED, Forbidden, RefusedWrite, WebhookFailed
-from controller.kube.resources import SERVICES, Resource, known_workload
+from controller.kube.resources import Resource, known_workload
 
-SERVICE = (SERVICES.api_version, SERVICES.kind)
 RETRY_REFUSED = 30.0
 """Seconds after which a refused write is repeated: a right may be granted without any event that we see."""
 
@@ -95,7 +95,7 @@ class WorkloadKinds(Protocol):
         ...
 
 
-WorkloadAction = (
+ActionOnKind = (
     decision.LabelWorkload
     | decision.FreezeWorkload
     | decision.MoveSet
@@ -105,8 +105,11 @@ WorkloadAction = (
     | decision.WriteTemplate
     | decision.StampTemplate
     | decision.TakeOverWorkload
+    | decision.DeleteObject
+    | decision.SetSize
+    | decision.SetMetadata
 )
-"""Actions on a workload of any kind: the kind has to be served."""
+"""Actions on an object of any kind: the kind has to be served."""
 
 
 class Pass:
@@ -149,21 +152,9 @@ class Pass:
         self.measures.ask(self.rollout.metadata.key, action)
         return Done()
 
-    async def take_over_route(self, action: decision.TakeOverRoute) -> Outcome:
-        """Store the original of a gateway object that the original controller changed."""
-        kind = (action.reference.api_version, action.reference.kind)
-        resource = self.kinds.resource(kind)
-        if resource is None:
-            return NotYet(f"{action.reference.kind} ({action.reference.api_version}) is not served")
-        return await taking_over.route(self.writes, resource, action)
-
-    async def claim(self, action: decision.ClaimObject) -> Outcome:
-        """Write the UID of this Rollout into an object that a former Rollout left."""
-        known = known_workload(*action.kind)
-        resource = SERVICES if action.kind == SERVICE else known or self.kinds.resource(action.kind)
-        if resource is None:
-            return NotYet(f"{action.kind.kind} ({action.kind.api_version}) is not served")
-        return await taking_over.claim(self.writes, resource, action)
+    def resource(self, kind: KindName) -> Resource | None:
+        """How an object of this kind is addressed; None when the kind is not served."""
+        return known_workload(*kind) or objects.BUILT_IN.get(kind) or self.kinds.resource(kind)
 
     async def remove_finalizer(self, _action: decision.RemoveFinalizer) -> Done:
         """Let the Rollout go."""
@@ -173,7 +164,7 @@ class Pass:
 
 
 A = TypeVar("A", bound=Action)
-W = TypeVar("W", bound=WorkloadAction)
+W = TypeVar("W", bound=ActionOnKind)
 Effect = Callable[[Pass, Any], Awaitable[Outcome]]
 Row = tuple[type[object], Effect]
 
@@ -187,9 +178,7 @@ def _writes(action: type[A], effect: Callable[[Writes, A], Awaitable[Outcome]]) 
     return _by(action, lambda now, fact: effect(now.writes, fact))
 
 
-def _to_workload(
-    action: type[W], effect: Callable[[Writes, Resource, W], Awaitable[Outcome]]
-) -> Row:
+def _to_object(action: type[W], effect: Callable[[Writes, Resource, W], Awaitable[Outcome]]) -> Row:
     return _to_template(action, lambda writes, resource, fact, _: effect(writes, resource, fact))
 
 
@@ -197,7 +186,7 @@ def _to_template(
     action: type[W], effect: Callable[[Writes, Resource, W, Rollout], Awaitable[Outcome]]
 ) -> Row:
     async def apply(now: Pass, fact: W) -> Outcome:
-        resource = known_workload(*fact.kind) or now.kinds.resource(fact.kind)
+        resource = now.resource(fact.kind)
         if resource is None:
             return NotYet(f"{fact.kind.kind} ({fact.kind.api_version}) is not served")
         return await effect(now.writes, resource, fact, now.rollout)
@@ -209,23 +198,22 @@ EFFECTS: dict[type[object], Effect] = dict(
     [
         _by(decision.PrepareRollout, Pass.prepare_rollout),
         _by(decision.RemoveFinalizer, Pass.remove_finalizer),
-        _to_workload(decision.LabelWorkload, workloads.label_workload),
-        _to_workload(decision.FreezeWorkload, freezing.freeze),
-        _to_workload(decision.MoveSet, podsets.move),
-        _to_workload(decision.ReleaseSet, podsets.release),
-        _to_workload(decision.SetCurrentRevision, podsets.set_current_revision),
+        _to_object(decision.LabelWorkload, workloads.label_workload),
+        _to_object(decision.FreezeWorkload, freezing.freeze),
+        _to_object(decision.MoveSet, podsets.move),
+        _to_object(decision.ReleaseSet, podsets.release),
+        _to_object(decision.SetCurrentRevision, podsets.set_current_revision),
         _to_template(decision.RevertTemplate, reverts.revert),
-        _to_workload(decision.WriteTemplate, reverts.write_template),
+        _to_object(decision.WriteTemplate, reverts.write_template),
         _to_template(decision.StampTemplate, reverts.stamp),
         _writes(decision.KeepRelease, kept.keep),
         _writes(decision.DropKept, kept.drop),
         _writes(decision.PaceDeployment, workloads.pace),
         _writes(decision.ReleaseDeployment, workloads.release),
         _writes(decision.EnsureCanaryDeployment, workloads.ensure_canary),
-        _writes(decision.ScaleCanaryDeployment, workloads.scale_canary),
-        _writes(decision.DeleteCanaryDeployment, workloads.delete_canary),
-        _writes(decision.ScaleReplicaSet, workloads.scale_replica_set),
-        _writes(decision.DeleteReplicaSet, workloads.delete_replica_set),
+        _to_object(decision.DeleteObject, objects.delete),
+        _to_object(decision.SetSize, objects.size),
+        _to_object(decision.SetMetadata, objects.mark),
         _by(
             decision.RebuildReplicaSet,
             lambda now, fact: rebuilding.rebuild(now.writes, fact, now.rollout),
@@ -234,7 +222,6 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.PinService, services.pin),
         _writes(decision.UnpinService, services.unpin),
         _writes(decision.EnsureCanaryService, services.ensure_canary),
-        _writes(decision.DeleteCanaryService, services.delete_canary),
         _by(
             decision.EnsureRoutes,
             lambda now, fact: now.routes.ensure(fact.plan, fact.at, fact.settles_in),
@@ -242,9 +229,6 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.RehearseObjects, rehearsing.rehearse),
         _by(decision.RehearseRoutes, lambda now, fact: now.routes.rehearse(fact.plan)),
         _by(decision.RestoreRoutes, lambda now, fact: now.routes.restore(fact)),
-        _writes(decision.DeletePod, podsets.delete_pod),
-        _writes(decision.LabelPod, pods.label_pod),
-        _writes(decision.MarkPod, pods.mark_pod),
         _by(
             decision.FindCauseOfMissingPods,
             lambda now, fact: missing_pods.cause_of_missing_pods(now.events, fact),
@@ -256,11 +240,9 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.DropConfig, configs.drop),
         _writes(decision.SetFinalizers, trafficroutings.set_finalizers),
         _by(decision.Measure, Pass.measure),
-        _to_workload(decision.TakeOverWorkload, taking_over.workload),
+        _to_object(decision.TakeOverWorkload, taking_over.workload),
         _writes(decision.TakeOverCanary, taking_over.canary),
-        _by(decision.ClaimObject, Pass.claim),
         _writes(decision.TakeOverAutoscaler, taking_over.autoscaler),
-        _by(decision.TakeOverRoute, Pass.take_over_route),
         _writes(decision.DropBatchRelease, taking_over.drop_batch_release),
         _by(decision.RecordRelease, lambda now, fact: now.histories.record(fact)),
     ]

@@ -1,12 +1,11 @@
-"""Sets of pods: write and restore their update strategy, and delete pods.
+"""Sets of pods: write and restore their update strategy.
 
 Invariant: a write tests the observed generation and the admission pause that it ends, so an outdated or late writer
-changes nothing; it never changes a template; a pod is deleted by its UID.
+changes nothing; it never changes a template.
 """
 
 from controller.api import names
 from controller.domain.decision import (
-    DeletePod,
     Done,
     FieldOfSpec,
     MoveSet,
@@ -16,7 +15,7 @@ from controller.domain.decision import (
 from controller.effects.ownership import Marks
 from controller.effects.patches import Operation, absent, generation_is, object_is, pointer
 from controller.effects.writes import Writes
-from controller.kube.resources import PODS, Resource
+from controller.kube.resources import Resource
 
 UPDATE_STRATEGY = "/spec/updateStrategy"
 
@@ -73,9 +72,3 @@ def _written(fields: tuple[FieldOfSpec, ...]) -> list[Operation]:
         else:
             operations.append({"op": "add", "path": path, "value": field.value})
     return operations
-
-
-async def delete_pod(writes: Writes, action: DeletePod) -> Done:
-    """Delete exactly that pod, without asking a PodDisruptionBudget: the owner's own limits of the set allow it."""
-    await writes.delete(PODS, action.pod, action.uid)
-    return Done(wrote=True)

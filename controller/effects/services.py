@@ -13,7 +13,6 @@ from controller.api.networking import Service
 from controller.domain import reasons
 from controller.domain.admission.service import pin_annotation
 from controller.domain.decision import (
-    DeleteCanaryService,
     Done,
     EnsureCanaryService,
     Outcome,
@@ -97,10 +96,4 @@ async def _update_canary(
         return Done()
     patch = {"metadata": {"resourceVersion": existing.metadata.resource_version}, "spec": spec}
     await writes.merge(SERVICES, key, patch)
-    return Done(wrote=True)
-
-
-async def delete_canary(writes: Writes, action: DeleteCanaryService) -> Done:
-    """Delete the canary Service; its UID was observed to be one of this Rollout."""
-    await writes.delete(SERVICES, action.service, action.uid)
     return Done(wrote=True)

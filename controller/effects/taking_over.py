@@ -11,7 +11,6 @@ from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import (
     CONTROL_INFO,
     ORIGINAL_BEHAVIOR,
-    ORIGINAL_SPEC,
     ROLLOUT_UID,
     TEMPLATE_HASH,
 )
@@ -19,13 +18,11 @@ from controller.api.workload_kinds import workload_kind
 from controller.domain.admission.taking_over import Taking, taken_over
 from controller.domain.admission.verdict import json_patch
 from controller.domain.decision import (
-    ClaimObject,
     Done,
     DropBatchRelease,
     NotYet,
     TakeOverAutoscaler,
     TakeOverCanary,
-    TakeOverRoute,
     TakeOverWorkload,
 )
 from controller.domain.pods.hpa import PAUSED_BEHAVIOR
@@ -63,16 +60,6 @@ async def canary(writes: Writes, action: TakeOverCanary) -> Done:
     return Done(wrote=True)
 
 
-async def claim(writes: Writes, resource: Resource, action: ClaimObject) -> Done:
-    """The UID of the present Rollout, in the place of the former one's."""
-    metadata = {
-        "resourceVersion": action.resource_version,
-        "labels" if action.labelled else "annotations": {ROLLOUT_UID: action.rollout_uid},
-    }
-    await writes.merge(resource, action.object, {"metadata": metadata})
-    return Done(wrote=True)
-
-
 async def autoscaler(writes: Writes, action: TakeOverAutoscaler) -> Done:
     """Restore the name of its target, and pause scaling until the end of the release."""
     patch = {
@@ -83,19 +70,6 @@ async def autoscaler(writes: Writes, action: TakeOverAutoscaler) -> Done:
         "spec": {"scaleTargetRef": {"name": action.target}, "behavior": PAUSED_BEHAVIOR},
     }
     await writes.merge(HPAS, action.autoscaler, patch)
-    return Done(wrote=True)
-
-
-async def route(writes: Writes, resource: Resource, action: TakeOverRoute) -> Done:
-    """Store the reconstructed original in the place where originals are kept."""
-    seen = msgspec.json.decode(action.raw, type=JsonObject)
-    patch = {
-        "metadata": {
-            "resourceVersion": text(seen, "metadata", "resourceVersion"),
-            "annotations": {ORIGINAL_SPEC: action.original},
-        }
-    }
-    await writes.merge(resource, action.object, patch)
     return Done(wrote=True)
 
 

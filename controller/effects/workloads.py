@@ -7,16 +7,12 @@ late writer changes nothing; it never changes a template.
 from controller.api import names
 from controller.api.rollout import OwnersValues
 from controller.domain.decision import (
-    DeleteCanaryDeployment,
-    DeleteReplicaSet,
     Done,
     EnsureCanaryDeployment,
     FreezeReplicaSet,
     LabelWorkload,
     PaceDeployment,
     ReleaseDeployment,
-    ScaleCanaryDeployment,
-    ScaleReplicaSet,
 )
 from controller.effects.ownership import Marks
 from controller.effects.patches import Operation, generation_is, object_is, pointer
@@ -94,43 +90,8 @@ async def ensure_canary(writes: Writes, action: EnsureCanaryDeployment) -> Done:
     return Done(wrote=made)
 
 
-async def scale_canary(writes: Writes, action: ScaleCanaryDeployment) -> Done:
-    """Set the size of the extra Deployment."""
-    operations = [object_is(action.uid), _set("replicas", action.replicas)]
-    await writes.patch(DEPLOYMENTS, action.deployment, operations)
-    return Done(wrote=True)
-
-
-async def delete_canary(writes: Writes, action: DeleteCanaryDeployment) -> Done:
-    """Delete the extra Deployment and its pods.
-
-    In the foreground: the object stays until its pods are gone, so that the stable Service is not un-pinned
-    while pods of an abandoned revision are still ready behind it.
-    """
-    await writes.delete(DEPLOYMENTS, action.deployment, action.uid, "Foreground")
-    return Done(wrote=True)
-
-
 async def freeze_replica_set(writes: Writes, action: FreezeReplicaSet) -> Done:
     """Keep the pods of the stable revision from counting as available."""
     frozen = _set("minReadySeconds", names.FREEZE_MIN_READY_SECONDS)
     await writes.patch(REPLICA_SETS, action.replica_set, [object_is(action.uid), frozen])
-    return Done(wrote=True)
-
-
-async def scale_replica_set(writes: Writes, action: ScaleReplicaSet) -> Done:
-    """Scale an abandoned revision to zero, or the stable one up again."""
-    operations = [object_is(action.uid), _set("replicas", action.replicas)]
-    if action.sized_for is not None:
-        marked = zip((names.DESIRED_REPLICAS, names.MAX_REPLICAS), action.sized_for, strict=True)
-        for name, size in marked:
-            path = pointer("metadata", "annotations", name)
-            operations.append({"op": "add", "path": path, "value": str(size)})
-    await writes.patch(REPLICA_SETS, action.replica_set, operations)
-    return Done(wrote=True)
-
-
-async def delete_replica_set(writes: Writes, action: DeleteReplicaSet) -> Done:
-    """Delete that very ReplicaSet."""
-    await writes.delete(REPLICA_SETS, action.replica_set, action.uid)
     return Done(wrote=True)

@@ -1,1 +1,1 @@
-"""All access to Kubernetes: transport, caches, and the parts that use them. Nothing else imports kr8s."""
+"""All access to Kubernetes: kr8s' Api over our own transport, caches, and the parts that use them."""

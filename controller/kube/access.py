@@ -5,10 +5,9 @@ impersonates a reader must not act as the administrator in the kubeconfig). Noth
 """
 
 import base64
-import os
 import ssl
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -16,7 +15,7 @@ import msgspec
 
 from controller.errors import BadConfiguration
 from controller.kube.credentials import Impersonation, Source, Token
-from controller.kube.kubeconfig import Cluster, User, choose, read
+from controller.kube.kubeconfig import DEFAULT_NAMESPACE, Chosen, Cluster, User, choose, read
 from controller.kube.login import Credentials, log_in
 from controller.kube.tls import bytes_of, tls_context
 
@@ -31,41 +30,39 @@ class Access(msgspec.Struct, frozen=True):
     `verify_anew` reads the files of `verify` again: a cluster's authority may be replaced while this process runs.
     """
 
-    server: str
-    token: Token
+    server: str = ""
+    token: Token = msgspec.field(default_factory=Token)
     verify: ssl.SSLContext | bool = False
     verify_anew: Callable[[], ssl.SSLContext] | None = None
     server_name: str = ""
     proxy: str = ""
     headers: Headers = ()
+    namespace: str = DEFAULT_NAMESPACE
 
 
-async def access_of(source: Source, environ: Mapping[str, str] = os.environ) -> Access:
-    """Read the files that the source names. Raises BadConfiguration with the reason."""
+async def access_of(source: Source) -> Access:
+    """Read the files that a person's source names. Raises BadConfiguration with the reason."""
     if source.url:
-        return Access(source.url, Token(), headers=_impersonating(source.impersonation))
-    if source.service_account:
-        return _of_service_account(source, environ)
+        return Access(source.url, headers=_impersonating(source.impersonation))
     chosen = choose(read(source.kubeconfig), source.context, source.cluster, source.user)
-    return await _of_kubeconfig(chosen.cluster, chosen.user, source)
+    return await _of_kubeconfig(chosen, source)
 
 
-def _of_service_account(source: Source, environ: Mapping[str, str]) -> Access:
-    directory = Path(source.service_account)
-    authority = Cluster(certificate_authority=str(directory / "ca.crt"))
-    host = environ.get("KUBERNETES_SERVICE_HOST", "")
-    port = environ.get("KUBERNETES_SERVICE_PORT", "443")
+def access_in_cluster(source: Source, server: str, authority: str) -> Access:
+    """The pod's account: the kubelet renews its token file, and a cluster may replace its authority."""
+    trusted = Cluster(certificate_authority=authority)
     return Access(
-        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
-        token=Token(path=str(directory / "token")),
-        verify=tls_context(authority, User()),
-        verify_anew=lambda: tls_context(authority, User()),
+        server=server,
+        token=Token(path=str(Path(source.service_account, "token"))),
+        verify=tls_context(trusted, User()),
+        verify_anew=lambda: tls_context(trusted, User()),
         headers=_impersonating(source.impersonation),
     )
 
 
-async def _of_kubeconfig(cluster: Cluster, user: User, source: Source) -> Access:
-    token, user = await _token(cluster, user)
+async def _of_kubeconfig(chosen: Chosen, source: Source) -> Access:
+    cluster = chosen.cluster
+    token, user = await _token(cluster, chosen.user)
     server = _address(cluster, user)
     basic = () if token.current() else _basic(user)
     secure = server.startswith("https:")
@@ -77,6 +74,7 @@ async def _of_kubeconfig(cluster: Cluster, user: User, source: Source) -> Access
         server_name=cluster.tls_server_name,
         proxy=_proxy(cluster.proxy_url or _proxy_of_environment(server, source)),
         headers=(*basic, *_impersonating(_merged(user, source.impersonation))),
+        namespace=chosen.namespace,
     )
 
 

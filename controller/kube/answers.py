@@ -1,10 +1,15 @@
-"""Answers of the API server about itself: the kinds that it serves, its version, and reviews of identity and access.
+"""Answers of the API server about itself: the kinds that it serves, its version, reviews of identity and access; and
+the two kinds of objects that this program alone writes.
 
 Invariant: only the fields that the client reads, each with a default, because servers of other versions leave some out;
 only the name and the kind of a served kind have none, because nothing can be asked for without them.
 """
 
+from datetime import datetime
+
 import msgspec
+
+from controller.api.meta import ObjectMeta
 
 
 class ServedKind(msgspec.Struct, frozen=True):
@@ -54,7 +59,53 @@ class Review(msgspec.Struct, frozen=True):
     status: ReviewStatus = ReviewStatus()
 
 
+class TokenOwner(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The account of a token, with everything that an authorizer reads."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+
+
+class TokenStatus(msgspec.Struct, frozen=True):
+    """Whether a token is known, and whose it is."""
+
+    authenticated: bool = False
+    user: TokenOwner = TokenOwner()
+
+
+class TokenReview(msgspec.Struct, frozen=True):
+    """A review of a token."""
+
+    status: TokenStatus = TokenStatus()
+
+
 class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
     """The version of the API server."""
 
     git_version: str = ""
+
+
+class LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """The holder of a lease, and the instant since which it holds it."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: datetime | None = None
+    renew_time: datetime | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """A lease."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LeaseSpec | None = None
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """A Secret; its values are in base64."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    data: dict[str, str] | None = None

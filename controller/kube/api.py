@@ -1,88 +1,40 @@
-"""Requests to the API server over our own connections, made fit for a process that runs for months.
+"""kr8s' `Api` for a process that runs for months: every request of the controller and of a connected command is its.
 
-The controller sends with this class alone. `kr8s_api` gives the classes of kr8s the same connections.
-
-Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is never
-cancelled halfway: a cancelled caller stops waiting, while the request continues and is awaited at close, for
-`Limits.close` seconds at most; every wait for the server is bounded; every failure leaves as one of
-`controller.errors`; a request with a `fence` passes it after every wait for a turn, and again when its body is sent.
-Streams have connections of their own, so that watches and requests cannot starve each other. Only writes pass the token
-bucket.
+kr8s keeps where the API server is (`auth`: address, proxy, name of the server, the pod's account) and has the methods
+that its objects call. Ours is what kr8s cannot do safely: docs/decisions/20261127-kr8s-is-the-client.md has each item
+with its evidence. Invariants: no name of kr8s is used that is not public; every request goes through `call_api`, so
+the classes of `objects` have the same connections, credentials, errors, fence and field manager as the verbs of
+`client`; kr8s gets no secret of a kubeconfig, because it would write keys into files that stay.
 """
 
 import asyncio
 import contextlib
-import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, Protocol
-from urllib.parse import urlencode
+import copy
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
+from typing import Any, Self
 
-import aiohttp
 import msgspec
-from yarl import URL
 
-from controller.errors import Unreachable
-from controller.kube.access import Access, access_of
+from controller.api.names import FIELD_MANAGER
+from controller.errors import BadConfiguration, Right
+from controller.kube import who_may
+from controller.kube.access import Access, access_in_cluster, access_of
 from controller.kube.credentials import Source
-from controller.kube.errors import Status, error_from_response, seconds_asked_for
-from controller.kube.transport import (
-    Answer,
-    ConnectFailed,
-    Connections,
-    Exchange,
-    TimedOut,
-    TransportFailure,
-    waits,
-)
+from controller.kube.kr8s_lean import Api
+from controller.kube.sending import Limits, RequestMetrics, Sending
+from controller.kube.subjects import Subject
+from controller.kube.transport import Answer
 from controller.runtime.rate import TokenBucket
-from controller.telemetry import tracing
 
-LONGEST_RETRY_AFTER = 5.0  # seconds; a longer wait is the caller's decision
-RECONNECT_PAUSE = 0.1
-KEPT_IDLE = 60.0  # seconds
-UNBOUNDED = 0
-REFUSED = 401
+Fence = Callable[[str], None]
 
-JSON_PATCH = "application/json-patch+json"
-
-# a peer that vanished is noticed within about half a minute, also while nothing is sent
-_KEEP_ALIVE: list[tuple[int, int, int]] = [
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    *(
-        (socket.IPPROTO_TCP, getattr(socket, option), value)
-        for option, value in (
-            ("TCP_NODELAY", 1),
-            ("TCP_KEEPIDLE", 15),
-            ("TCP_KEEPINTVL", 5),
-            ("TCP_KEEPCNT", 3),
-            ("TCP_USER_TIMEOUT", 30_000),
-        )
-        if hasattr(socket, option)
-    ),
-]
+_MANAGED = ("POST", "PUT", "PATCH")
+_HERE = "here"
 
 
-class RequestMetrics(Protocol):
-    """Metrics of the transport."""
-
-    def requested(self, method: str, host: str, code: str, seconds: float) -> None:
-        """A request was answered; code `<error>` when it was not."""
-        ...
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Seconds and counts; the defaults fit a controller."""
-
-    connect: float = 5.0
-    answer: float = 15.0
-    pool: float = 10.0
-    in_flight: int = 32
-    connections: int = 64
-    close: float = 5.0
-
-
-class ControllerApi:
-    """The API server; `await open()` before use, `await aclose()` after."""
+class ControllerApi(Api):
+    """The API server; `await open()` reads the credentials and makes no request, `await aclose()` after use."""
 
     def __init__(
         self,
@@ -93,69 +45,82 @@ class ControllerApi:
         limits: Limits | None = None,
         metrics: RequestMetrics | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        field_manager: str = FIELD_MANAGER,
     ) -> None:
-        self._source = source
-        self._bucket = bucket
-        self._limits = limits or Limits()
-        self._waits = waits(
-            answer=self._limits.answer, connect=self._limits.connect, pool=self._limits.pool
+        # kr8s reads this instead of a file of its own choice: a ~/.kube/config may lie in the image
+        self._kubeconfig_for_kr8s = _kubeconfig(Access())
+        super().__init__(
+            bypass_factory=True,
+            kubeconfig=self._kubeconfig_for_kr8s,
+            serviceaccount=source.service_account,
         )
-        self._metrics = metrics
-        self._sleep = sleep
-        self._gate = asyncio.Semaphore(self._limits.in_flight)
+        self._source = source
+        self._sending = Sending(
+            user_agent=user_agent, bucket=bucket, limits=limits, metrics=metrics, sleep=sleep
+        )
+        self._field_manager = field_manager
+        self._fence: Fence | None = None
         self._opening = asyncio.Lock()
-        self._requests: Connections | None = None
-        self._streams: Connections
-        self._access: Access
-        # gzip costs both ends more than a cluster's network does
-        self._headers = {
-            "User-Agent": user_agent,
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-        }
-        self._host = ""
-        self._sending: set[asyncio.Task[Answer]] = set()
-        self._closed = False
 
     async def open(self) -> None:
-        """Read the credentials and make the pools; no request is made."""
+        """Read the credentials and make the pools, once. Raises BadConfiguration with the reason."""
         async with self._opening:
-            if self._requests is not None:
-                return  # a live pool is never torn down
-            self._access = await access_of(self._source)
-            self._host = URL(self._access.server).authority
-            self._streams = self._connections(UNBOUNDED)
-            self._requests = self._connections(self._limits.connections)
+            if not self._sending.is_open:
+                self._sending.open(await self._reached())
+
+    async def _reached(self) -> Access:
+        """Facts for the transport; the address and the way there are those that kr8s found."""
+        source = self._source
+        if source.service_account:
+            await self._find_account()
+            return access_in_cluster(source, self.auth.server, str(self.auth.server_ca_file))
+        access = await access_of(source)
+        self._kubeconfig_for_kr8s.update(_kubeconfig(access))
+        await self.auth
+        return msgspec.structs.replace(
+            access,
+            server=self.auth.server,
+            server_name=self.auth.tls_server_name or "",
+            proxy=self.auth.proxy or "",
+        )
+
+    async def _find_account(self) -> None:
+        try:
+            await self.auth
+        except (KeyError, OSError, ValueError) as failure:
+            raise BadConfiguration(
+                f"the service account in {self._source.service_account} cannot be used: {_reason(failure)}"
+            ) from failure
 
     @property
     def server(self) -> str:
         """The address of the API server; known once the credentials are read."""
-        return self._access.server
+        return self.auth.server
+
+    def fenced(self, fence: Fence) -> Self:
+        """The same connections; `fence` raises, at the last moment, if no write to a namespace may be sent any more."""
+        behind = copy.copy(self)
+        behind._fence = fence
+        return behind
+
+    async def async_whoami(self) -> str:
+        """The user name by which the API server knows us; kr8s sends the token for it, which needs a right."""
+        return await who_may.whoami(self)
+
+    async def may(self, right: Right) -> bool:
+        """The API server would allow this request to us, or to the given ServiceAccount."""
+        return await who_may.may(self, right)
+
+    async def may_user(self, subject: Subject, right: Right) -> bool:
+        """The API server would let somebody else do this; every answer except a clear yes counts as a refusal."""
+        return await who_may.may_user(self, subject, right)
 
     async def aclose(self) -> None:
         """Wait for requests in flight, a few seconds at most, then close all connections."""
-        self._closed = True
-        if self._sending:
-            await asyncio.wait(tuple(self._sending), timeout=self._limits.close)
-        for task in tuple(self._sending):
-            task.cancel()
-        await asyncio.gather(*self._sending, return_exceptions=True)
-        if self._requests is not None:
-            await self._requests.aclose()
-            await self._streams.aclose()
-
-    def _connections(self, most: int) -> Connections:
-        return Connections(
-            verify=self._access.verify,
-            verify_anew=self._access.verify_anew,
-            most=most,
-            keep_alive=KEPT_IDLE,
-            proxy=self._access.proxy or None,
-            socket_options=_KEEP_ALIVE,
-        )
+        await self._sending.aclose()
 
     @contextlib.asynccontextmanager
-    async def call_api(
+    async def call_api(  # type: ignore[override]  # kr8s promises an answer of httpx and reads what Answer has
         self,
         method: str = "GET",
         version: str = "v1",
@@ -167,176 +132,46 @@ class ControllerApi:
         **kwargs: Any,
     ) -> AsyncGenerator[Answer, None]:
         """One request; the body of the `with` is outside of all error handling."""
-        if self._closed:
-            raise Unreachable("this client is closed")
-        await self.open()
-        kwargs |= {"method": method, "url": path_of(version, base, namespace, url)}
-        async with contextlib.AsyncExitStack() as stack:
-            if stream:
-                response = await self._open_stream(stack, kwargs)
-            else:
-                response = await self._exchange(kwargs)
-            if raise_for_status and response.status_code >= 300:
-                retry_after = response.headers.get("Retry-After", "")
-                raise error_from_response(response.status_code, await _body(response), retry_after)
-            yield response
+        if not self._sending.is_open and not self._sending.closed:
+            await self.open()
+        if method in _MANAGED:
+            kwargs["params"] = {"fieldManager": self._field_manager} | (kwargs.get("params") or {})
+        if method != "GET" and self._fence is not None:
+            kwargs["fence"] = partial(self._fence, namespace or "")
+        async with self._sending.call(
+            method, version, base, namespace, url, raise_for_status, stream, **kwargs
+        ) as answer:
+            yield answer
 
-    async def _open_stream(
-        self, stack: contextlib.AsyncExitStack, request: dict[str, Any]
-    ) -> Answer:
-        started = asyncio.get_running_loop().time()
-        code = "<error>"
-        try:
-            token = self._access.token
-            used = token.current()
-            answer = await self._begin(stack, request, used)
-            if answer.status_code == REFUSED and (other := await token.after_refusal(used)):
-                answer = await self._begin(stack, request, other)
-            code = str(answer.status_code)
-        except TransportFailure as failure:
-            raise _unreachable(request, failure) from failure
-        finally:
-            self._count("WATCH", code, started)
-        return answer
-
-    async def _begin(
-        self, stack: contextlib.AsyncExitStack, request: dict[str, Any], token: str
-    ) -> Answer:
-        return await stack.enter_async_context(self._streams.stream(self._prepared(request, token)))
-
-    async def _exchange(self, request: dict[str, Any]) -> Answer:
-        """Send the request; send it a second time if that is safe and may succeed."""
-        try:
-            response = await self._send(request)
-        except TransportFailure as failure:
-            # a request that may have reached the server is repeated only if that does no harm
-            may_repeat = isinstance(failure, ConnectFailed) or _repeatable(request)
-            if isinstance(failure, TimedOut) or not may_repeat:
-                raise _unreachable(request, failure) from failure
-            pause = RECONNECT_PAUSE
-        else:
-            pause = _pause_before_retry(request, response)
-            if not pause:
-                return response
-        await self._sleep(pause)
-        try:
-            return await self._send(request)
-        except TransportFailure as failure:
-            raise _unreachable(request, failure) from failure
-
-    async def _send(self, request: dict[str, Any]) -> Answer:
-        """Wait for a turn, then send in a task of its own: our cancellation must not reach the connection."""
-        if self._bucket is not None and request["method"] != "GET":
-            await self._bucket.take()
-        await self._gate.acquire()
-        if self._closed:
-            self._gate.release()
-            raise Unreachable("this client is closed")
-        task = asyncio.create_task(self._transmit(request))
-        self._sending.add(task)
-        task.add_done_callback(self._sent)
-        return await asyncio.shield(task)
-
-    def _sent(self, task: asyncio.Task[Answer]) -> None:
-        self._sending.discard(task)
-        self._gate.release()
-        if not task.cancelled():
-            task.exception()  # perhaps no caller waits any more
-
-    async def _transmit(self, request: dict[str, Any]) -> Answer:
-        if not tracing.is_on():
-            return await self._sent_once(request)
-        method = request["method"]
-        asked = {"http.request.method": method, "url.path": request["url"]}
-        with tracing.part(f"kubernetes {method}", **asked):
-            return await self._sent_once(request)
-
-    async def _sent_once(self, request: dict[str, Any]) -> Answer:
-        started = asyncio.get_running_loop().time()
-        code = "<error>"
-        fence: Callable[[], None] = request.get("fence") or _let_through
-        try:
-            token = self._access.token
-            used = token.current()
-            assert self._requests is not None
-            fence()
-            response = await self._requests.exchange(self._prepared(request, used))
-            if response.status_code == REFUSED and (other := await token.after_refusal(used)):
-                fence()
-                response = await self._requests.exchange(self._prepared(request, other))
-            code = str(response.status_code)
-        finally:
-            self._count(request["method"], code, started)
-            tracing.note("http.response.status_code", code)
-        return response
-
-    def _prepared(self, request: Mapping[str, Any], token: str) -> Exchange:
-        """A request; callers quote its path."""
-        address = self._access.server.rstrip("/") + request["url"]
-        query = urlencode(request.get("params") or {})
-        proof = {"Authorization": f"Bearer {token}"} if token else {}
-        body = request.get("content") or request.get("data")
-        kind = {"Content-Type": "application/json"} if body else {}
-        headers = {**self._headers, **kind, **proof, **(request.get("headers") or {})}
-        return Exchange(
-            method=request["method"],
-            url=f"{address}?{query}" if query else address,
-            headers=[*headers.items(), *more] if (more := self._access.headers) else headers,
-            content=body.encode() if isinstance(body, str) else body,
-            timeout=_bounds_of(request.get("timeout")) or self._waits,
-            server_name=self._access.server_name or None,
-            fence=request.get("fence"),
-        )
-
-    def _count(self, method: str, code: str, started: float) -> None:
-        if self._metrics:
-            seconds = asyncio.get_running_loop().time() - started
-            self._metrics.requested(method, self._host, code, seconds)
+    @contextlib.asynccontextmanager
+    async def open_websocket(self, *_: object, **__: object) -> AsyncGenerator[Any, None]:
+        """Refused: kr8s would open a session of its own, with neither our credentials nor our authorities."""
+        raise NotImplementedError("this client opens no WebSockets: use kr8s' own Api for exec")
+        yield
 
 
-def _let_through() -> None:
-    """A request that may be sent at once."""
+def _kubeconfig(access: Access) -> dict[str, Any]:
+    """The way to the API server, for kr8s; nothing of the user."""
+    way = {
+        "server": access.server,
+        "tls-server-name": access.server_name,
+        "proxy-url": access.proxy,
+    }
+    known = bool(access.server)
+    context = {"cluster": _HERE if known else "", "user": _HERE, "namespace": access.namespace}
+    return {
+        "current-context": _HERE,
+        "contexts": [{"name": _HERE, "context": context}],
+        "clusters": [{"name": _HERE, "cluster": {key: said for key, said in way.items() if said}}],
+        "users": [{"name": _HERE, "user": {}}],
+    }
 
 
-def path_of(version: str, base: str, namespace: str | None, url: str) -> str:
-    """The path of a resource: below `base` if it is given, else below the path of its API version."""
-    start = base or ("/apis" if "/" in version else "/api")
-    place = ("namespaces", namespace) if namespace else ()
-    return "/".join([start, *filter(None, (version, *place)), url])
-
-
-def _bounds_of(asked: object) -> aiohttp.ClientTimeout | None:
-    """The bounds that the caller gave: ours, or seconds, as kr8s' own calls give them."""
-    if isinstance(asked, aiohttp.ClientTimeout):
-        return asked
-    return (
-        waits(answer=asked, connect=asked, pool=asked) if isinstance(asked, float | int) else None
-    )
-
-
-async def _body(answer: Answer) -> bytes:
-    try:
-        return await answer.aread()
-    except TransportFailure:
-        return b""
-
-
-def _repeatable(request: Mapping[str, Any]) -> bool:
-    """Whether the second of two equal requests changes nothing, or is refused by its resource version."""
-    method, content_type = request["method"], request.get("headers", {}).get("Content-Type")
-    return bool(method != "POST" and content_type != JSON_PATCH)
-
-
-def _pause_before_retry(request: dict[str, Any], response: Answer) -> float:
-    """Seconds to wait before asking again as the server wished; 0: take the answer as it is."""
-    # 429 says that nothing was done; after a 503 only repeatable requests are safe
-    refused = response.status_code == 429
-    if not refused and not (response.status_code == 503 and _repeatable(request)):
-        return 0.0
-    asked = seconds_asked_for(Status(), response.headers.get("Retry-After", ""))
-    return asked if asked <= LONGEST_RETRY_AFTER else 0.0
-
-
-def _unreachable(request: dict[str, Any], failure: TransportFailure) -> Unreachable:
-    detail = str(failure) or type(failure).__name__
-    return Unreachable(f"{request['method']} {request['url']}: {detail}")
+def _reason(failure: Exception) -> str:
+    match failure:
+        case KeyError():
+            return f"the variable {failure.args[0]} is not set"
+        case OSError(filename=path, strerror=why) if path:
+            return f"{path}: {why}"
+        case _:
+            return str(failure)

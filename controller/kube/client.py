@@ -1,17 +1,16 @@
 """The verbs of the Kubernetes API, in bytes.
 
-Why bytes: the caller knows the few fields that it needs and decodes only those. Invariants: an object is always
-addressed by its full kind and a name that is not empty (an empty one would address the whole collection, and is a
-ValueError); every write but a deletion names its field manager; all other failures are `controller.errors`. The client
-keeps no state but its connections.
+Why bytes: the caller knows the few fields that it needs and decodes only those; an object of kr8s takes a hundred times
+the CPU and the memory. Invariants: an object is always addressed by its full kind and a name that is not empty (an
+empty one would address the whole collection, and is a ValueError); all other failures are `controller.errors`. The
+client keeps no state but its `Api`, which is kr8s': it is imported when a process connects, not before.
 """
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from functools import partial
 from random import Random
-from typing import Literal, Self, TypeVar
-from urllib.parse import quote, unquote
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -19,23 +18,24 @@ from controller.api.decoding import decoded
 from controller.api.names import FIELD_MANAGER
 from controller.errors import (
     Conflict,
-    Forbidden,
     Invalid,
     NotFound,
     Right,
     Unreachable,
     UnreadableAnswer,
-    WebhookFailed,
 )
-from controller.kube.answers import Review, ReviewStatus, ServedGroup, ServedKinds, ServerVersion
-from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
+from controller.kube.answers import ServedGroup, ServedKinds, ServerVersion
 from controller.kube.credentials import Source, choose_source
 from controller.kube.nesting import read_around
-from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, SUBJECT_REVIEWS, Resource
-from controller.kube.subjects import Subject, attributes, subject_of
+from controller.kube.resources import Resource
+from controller.kube.sending import JSON_PATCH, Limits, RequestMetrics
+from controller.kube.subjects import Subject
 from controller.kube.transport import Answer, TransportFailure, waits
 from controller.kube.watch import ListMeta, complete_lines, page_head_of
 from controller.runtime.rate import TokenBucket
+
+if TYPE_CHECKING:
+    from controller.kube.api import ControllerApi
 
 WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minute) mean a dead peer
 
@@ -47,7 +47,6 @@ _PATCH_REFUSED = "the server rejected our request due to an error in our request
 
 _METADATA = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io,application/json"
 
-Fence = Callable[[str], None]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 T = TypeVar("T")
 
@@ -57,17 +56,12 @@ class KubeClient:
 
     def __init__(
         self,
-        api: ControllerApi,
+        api: "ControllerApi",
         *,
-        field_manager: str = FIELD_MANAGER,
         random: Random | None = None,
         watch_silence: float = WATCH_SILENCE,
-        fence: Fence | None = None,
     ) -> None:
-        """`fence` raises if no write to a namespace may be sent any more; it is called at the last moment."""
-        self._fence = fence
         self._api = api
-        self._field_manager = field_manager
         self._random = random or Random()
         self._watch_silence = watch_silence
 
@@ -108,25 +102,29 @@ class KubeClient:
         limits: Limits | None = None,
     ) -> Self:
         """A client with a source of credentials that was chosen before."""
+        # Not at the top: a command that asks no cluster needs no kr8s.
+        from controller.kube.api import ControllerApi
+
         api = ControllerApi(
             source,
             user_agent=user_agent,
             bucket=TokenBucket(qps, burst),
             limits=limits,
             metrics=metrics,
+            field_manager=field_manager,
         )
         await api.open()
-        return cls(api, field_manager=field_manager)
+        return cls(api)
 
-    def fenced(self, fence: Fence) -> "KubeClient":
+    def fenced(self, fence: Callable[[str], None]) -> "KubeClient":
         """A client with the same connections; every write has to pass the fence first."""
-        return KubeClient(
-            self._api,
-            field_manager=self._field_manager,
-            random=self._random,
-            watch_silence=self._watch_silence,
-            fence=fence,
-        )
+        behind = self._api.fenced(fence)
+        return KubeClient(behind, random=self._random, watch_silence=self._watch_silence)
+
+    @property
+    def api(self) -> "ControllerApi":
+        """kr8s' Api of this client, for the classes of `objects`."""
+        return self._api
 
     async def aclose(self) -> None:
         """Let requests in flight end, then close."""
@@ -336,31 +334,22 @@ class KubeClient:
 
     async def whoami(self) -> str:
         """The user name that the API server knows this credential by."""
-        answer = await self._review(SELF_REVIEWS, {})
-        return answer.user_info.username
+        return await self._api.async_whoami()
 
     async def may(self, right: Right) -> bool:
         """The API server would allow this request to us, or to the given ServiceAccount."""
-        if right.account:
-            return await self.may_user(subject_of(right.account), right)
-        answer = await self._review(ACCESS_REVIEWS, {"resourceAttributes": attributes(right)})
-        return answer.allowed
+        return await self._api.may(right)
 
     async def may_user(self, subject: Subject, right: Right) -> bool:
         """The API server would let somebody else do this; every answer except a clear yes counts as a refusal."""
-        spec = {**subject._asdict(), "resourceAttributes": attributes(right)}
-        answer = await self._review(SUBJECT_REVIEWS, spec)
-        return answer.allowed and not answer.denied
-
-    async def _review(self, kind: Resource, spec: Mapping[str, object]) -> ReviewStatus:
-        body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
-        answer = await self.create(kind, "", msgspec.json.encode(body))
-        return _read(answer, Review).status
+        return await self._api.may_user(subject, right)
 
     async def server_version(self) -> str:
         """The API server's version, such as `v1.35.0`."""
-        async with self._api.call_api("GET", version="", base="/version") as response:
-            return _read(response.content, ServerVersion).git_version
+        try:
+            return msgspec.convert(await self._api.version(), ServerVersion).git_version
+        except msgspec.ValidationError as failure:
+            raise UnreadableAnswer(f"an answer could not be read: {failure}") from failure
 
     async def _write(
         self,
@@ -374,17 +363,10 @@ class KubeClient:
         dry_run: bool,
         params: Mapping[str, str] | None = None,
     ) -> bytes:
-        query = {"fieldManager": self._field_manager, **(params or {})}
+        query = dict(params or {})
         if dry_run:
             query["dryRun"] = "All"
         return await self._call(method, resource, namespace, path, query, body, content_type)
-
-    def _fence_of(
-        self, method: str, resource: Resource, namespace: str | None
-    ) -> Callable[[], None] | None:
-        if method == "GET" or self._fence is None:
-            return None
-        return partial(self._fence, _namespace(resource, namespace) or "")
 
     async def _call(
         self,
@@ -398,43 +380,16 @@ class KubeClient:
         accept: Mapping[str, str] | None = None,
     ) -> bytes:
         headers = {"Content-Type": content_type} if body is not None else {}
-        async with (
-            _naming_the_right(method, resource, namespace, path),
-            self._api.call_api(
-                method,
-                version=resource.api_version,
-                namespace=_namespace(resource, namespace),
-                url=path,
-                params=dict(params or {}),
-                content=body,
-                headers={**headers, **(accept or {})},
-                fence=self._fence_of(method, resource, namespace),
-            ) as response,
-        ):
+        async with self._api.call_api(
+            method,
+            version=resource.api_version,
+            namespace=_namespace(resource, namespace),
+            url=path,
+            params=dict(params or {}),
+            content=body,
+            headers={**headers, **(accept or {})},
+        ) as response:
             return response.content
-
-
-_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-
-
-@contextlib.asynccontextmanager
-async def _naming_the_right(
-    method: str, resource: Resource, namespace: str | None, path: str
-) -> AsyncIterator[None]:
-    """A refusal says which right, or which write, was asked for."""
-    try:
-        yield
-    except (Forbidden, WebhookFailed) as refused:
-        _, _, rest = path.partition("/")
-        name, _, subresource = rest.partition("/")
-        verb = _VERBS.get(method) or ("get" if name else "list")
-        place = namespace if namespace and resource.namespaced else ""
-        right = Right(verb, resource.group, resource.plural, subresource, place, unquote(name))
-        if isinstance(refused, Forbidden):
-            refused.right = right
-        else:
-            refused.request = f"{verb} {resource.name} {place}/{right.name}".rstrip("/ ")
-        raise
 
 
 async def _head(page: bytes) -> ListMeta:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import yaml
 
 from controller.errors import BadConfiguration
 
@@ -185,9 +186,6 @@ def _present(kubeconfig: str) -> list[Path]:
 
 
 def _load(path: Path) -> _File:
-    # Not at the top: the controller in a pod reads no kubeconfig, and needs no megabyte of YAML.
-    import yaml
-
     try:
         tree = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         return msgspec.convert(_without_nulls(tree), _File)

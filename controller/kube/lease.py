@@ -7,36 +7,27 @@ others wrote are kept. Use a client of its own for it: renewals must not queue b
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from controller.api.meta import ObjectMeta
 from controller.api.names import WANTED_BY
 from controller.errors import NotFound
+from controller.kube.answers import LeaseSpec
 from controller.kube.client import KubeClient
-from controller.kube.resources import LEASES
 from controller.runtime.leader import LeaseRecord
 
-
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    acquire_time: datetime | None = None
-    renew_time: datetime | None = None
-    lease_transitions: int | None = None
-
-
-class _Lease(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-    spec: _Spec | None = None
+if TYPE_CHECKING:
+    from controller.kube.objects import Lease
 
 
 class KubeLeaseStore:
     """One Lease object."""
 
     def __init__(self, client: KubeClient, namespace: str, name: str) -> None:
-        self._client = client
+        # Not at the top: commands import this file, and load kr8s when they connect.
+        from controller.kube.objects import Lease
+
+        self._api = client.api
+        self._kind = Lease
         self._namespace = namespace
         self._name = name
         self._metadata: Mapping[str, Any] = {}
@@ -44,37 +35,38 @@ class KubeLeaseStore:
     async def read(self) -> LeaseRecord | None:
         """The lease as it is, or None."""
         try:
-            body = await self._client.get(LEASES, self._namespace, self._name)
+            found = await self._kind.get(self._name, namespace=self._namespace, api=self._api)
         except NotFound:
             return None
-        return self._taken_in(body)
+        return self._taken_in(found)
 
     async def create(self, record: LeaseRecord) -> LeaseRecord:
         """Write a lease that did not exist; AlreadyExists if it does."""
-        metadata = {"name": self._name, "namespace": self._namespace}
-        body = _encoded(metadata, record)
-        return self._taken_in(await self._client.create(LEASES, self._namespace, body))
+        made = self._with({}, record)
+        await made.create()
+        return self._taken_in(made)
 
     async def update(self, record: LeaseRecord) -> LeaseRecord:
         """Replace the lease of version `record.version`; Conflict if it has another version."""
-        metadata = dict(self._metadata) | {
-            "name": self._name,
-            "namespace": self._namespace,
-            "resourceVersion": record.version,
-        }
+        metadata = dict(self._metadata) | {"resourceVersion": record.version}
         annotations = dict(metadata.get("annotations", {}))
         annotations.pop(WANTED_BY, None)
         if record.wanted_by:
             annotations[WANTED_BY] = record.wanted_by
         if annotations or "annotations" in metadata:
             metadata["annotations"] = annotations
-        body = _encoded(metadata, record)
-        return self._taken_in(await self._client.replace(LEASES, self._namespace, self._name, body))
+        ours = self._with(metadata, record)
+        await ours.replace()
+        return self._taken_in(ours)
 
-    def _taken_in(self, body: bytes) -> LeaseRecord:
-        self._metadata = msgspec.json.decode(body)["metadata"]
-        lease = msgspec.json.decode(body, type=_Lease)
-        spec = lease.spec or _Spec()
+    def _with(self, metadata: Mapping[str, Any], record: LeaseRecord) -> "Lease":
+        named = {**metadata, "name": self._name, "namespace": self._namespace}
+        return self._kind({"metadata": named, "spec": _spec_of(record)}, api=self._api)
+
+    def _taken_in(self, found: "Lease") -> LeaseRecord:
+        self._metadata = found.to_dict()["metadata"]
+        lease = found.record
+        spec = lease.spec or LeaseSpec()
         return LeaseRecord(
             holder=spec.holder_identity or "",
             duration=float(spec.lease_duration_seconds or 0),
@@ -86,7 +78,7 @@ class KubeLeaseStore:
         )
 
 
-def _encoded(metadata: Mapping[str, Any], record: LeaseRecord) -> bytes:
+def _spec_of(record: LeaseRecord) -> dict[str, Any]:
     spec = {
         "holderIdentity": record.holder,
         "leaseDurationSeconds": max(1, round(record.duration)),
@@ -94,14 +86,7 @@ def _encoded(metadata: Mapping[str, Any], record: LeaseRecord) -> bytes:
         "renewTime": micro_time(record.renewed_at),
         "leaseTransitions": record.transitions,
     }
-    return msgspec.json.encode(
-        {
-            "apiVersion": LEASES.api_version,
-            "kind": LEASES.kind,
-            "metadata": metadata,
-            "spec": {key: value for key, value in spec.items() if value is not None},
-        }
-    )
+    return {key: value for key, value in spec.items() if value is not None}
 
 
 def micro_time(instant: datetime | None) -> str | None:

@@ -7,6 +7,8 @@ defect of the package.
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from controller.api.jsontree import JsonObject, child, items, text
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "crds"
@@ -20,9 +22,6 @@ def schema_of(api_version: str, kind: str) -> JsonObject:
 @cache
 def _schemas() -> dict[tuple[str, str], JsonObject]:
     """By apiVersion and kind: the schema of every version of our CRDs."""
-    # here: a controller needs it only where an annotation adds to an object
-    import yaml
-
     loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found: dict[tuple[str, str], JsonObject] = {}
     for file in sorted(FOLDER.glob("*.yaml")):

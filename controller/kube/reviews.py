@@ -4,50 +4,21 @@ Invariant: the second question contains everything that the first answer has abo
 clear yes counts as a refusal. The token is sent to the API server only.
 """
 
-from collections.abc import Mapping
-
-import msgspec
-
-from controller.kube.client import KubeClient
-from controller.kube.resources import SUBJECT_REVIEWS, TOKEN_REVIEWS, Resource
+from controller.kube.kr8s_lean import Api
+from controller.kube.objects import SubjectAccessReview, TokenReview
+from controller.kube.who_may import answered, is_clear_yes
 from controller.telemetry.secure import Verdict
 
 
-class _User(msgspec.Struct, frozen=True, omit_defaults=True):
-    username: str = ""
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: dict[str, tuple[str, ...]] = {}
-
-
-class _TokenStatus(msgspec.Struct, frozen=True):
-    authenticated: bool = False
-    user: _User = _User()
-
-
-class _TokenReview(msgspec.Struct, frozen=True):
-    status: _TokenStatus = _TokenStatus()
-
-
-class _AccessStatus(msgspec.Struct, frozen=True):
-    allowed: bool = False
-    denied: bool = False
-
-
-class _AccessReview(msgspec.Struct, frozen=True):
-    status: _AccessStatus = _AccessStatus()
-
-
 class ApiReviewer:
-    """Reviews by the API server that `client` speaks to."""
+    """Reviews by the API server that `api` speaks to."""
 
-    def __init__(self, client: KubeClient) -> None:
-        self._client = client
+    def __init__(self, api: Api) -> None:
+        self._api = api
 
     async def review(self, token: str, path: str) -> Verdict:
         """The account of the token, and whether it may get the path. Raises the client's errors."""
-        answer = await self._ask(TOKEN_REVIEWS, {"token": token})
-        known = msgspec.json.decode(answer, type=_TokenReview).status
+        known = (await answered(self._api, TokenReview, {"token": token})).status
         if not known.authenticated or not known.user.username:
             return Verdict.UNKNOWN
         user = known.user
@@ -58,10 +29,5 @@ class ApiReviewer:
             "extra": user.extra,
             "nonResourceAttributes": {"path": path, "verb": "get"},
         }
-        access = msgspec.json.decode(await self._ask(SUBJECT_REVIEWS, asked), type=_AccessReview)
-        allowed = access.status.allowed and not access.status.denied
+        allowed = is_clear_yes(await answered(self._api, SubjectAccessReview, asked))
         return Verdict.ALLOWED if allowed else Verdict.FORBIDDEN
-
-    async def _ask(self, kind: Resource, spec: Mapping[str, object]) -> bytes:
-        body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
-        return await self._client.create(kind, "", msgspec.json.encode(body))

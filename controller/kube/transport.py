@@ -20,7 +20,7 @@ from aiohttp.connector import AddrInfoType
 from aiohttp.payload import BytesPayload, Payload
 from yarl import URL
 
-from controller.errors import BadConfiguration
+from controller.errors import BadConfiguration, UnreadableAnswer
 
 SocketOption = tuple[int, int, int]
 
@@ -116,9 +116,12 @@ class Answer:
         """The whole body as text."""
         return self.content.decode(errors="replace")
 
-    def json(self) -> Any:
-        """The whole body, decoded."""
-        return msgspec.json.decode(self.content)
+    def json(self) -> dict[str, Any]:
+        """The whole body, decoded: an object. An aggregated API server may answer anything."""
+        try:
+            return msgspec.json.decode(self.content, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError) as failure:
+            raise UnreadableAnswer(f"an answer could not be read: {failure}") from failure
 
     async def aread(self) -> bytes:
         """The whole body, read now if it was not."""

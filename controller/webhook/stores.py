@@ -11,56 +11,50 @@ from pathlib import Path
 
 import msgspec
 
-from controller.api.decoding import decoded
-from controller.api.jsontree import JsonObject, child
-from controller.api.meta import ObjectMeta
+from controller.api.jsontree import JsonObject
 from controller.certificates.directory import read_files, write_files
 from controller.certificates.secret import SecretSnapshot
 from controller.errors import NotFound
 from controller.kube.client import KubeClient
-from controller.kube.resources import CRDS, MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
+from controller.kube.objects import Secret
+from controller.kube.resources import CRDS, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 
 _KINDS = {resource.kind: resource for resource in (CRDS, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)}
-
-
-class _Secret(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-    data: dict[str, str] | None = None
 
 
 class KubeSecrets:
     """Secrets of one namespace."""
 
     def __init__(self, client: KubeClient, namespace: str) -> None:
-        self._client = client
+        self._api = client.api
         self._namespace = namespace
 
     async def read(self, name: str) -> SecretSnapshot | None:
         """The Secret, or None."""
         try:
-            raw = await self._client.get(SECRETS, self._namespace, name)
+            secret = (await self._find(name)).record
         except NotFound:
             return None
-        secret = msgspec.json.decode(raw, type=_Secret)
         data = {key: base64.b64decode(value) for key, value in (secret.data or {}).items()}
         return SecretSnapshot(data, secret.metadata.resource_version)
 
     async def create(self, name: str, data: Mapping[str, bytes]) -> None:
         """Make it; AlreadyExists when another replica was first."""
         metadata = {"name": name, "namespace": self._namespace}
-        made = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": _encoded(data)}
-        await self._client.create(SECRETS, self._namespace, msgspec.json.encode(made))
+        await Secret({"metadata": metadata, "data": _encoded(data)}, api=self._api).create()
 
     async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
         """Replace its data; Conflict when it changed since it was read.
 
         Its type and its metadata stay: they belong to the author of the Secret, and an API server refuses another type.
         """
-        raw = await self._client.get(SECRETS, self._namespace, name)
-        present = decoded(raw, JsonObject)
-        metadata = {**child(present, "metadata"), "resourceVersion": resource_version}
-        after = {**present, "metadata": metadata, "data": _encoded(data)}
-        await self._client.replace(SECRETS, self._namespace, name, msgspec.json.encode(after))
+        present = await self._find(name)
+        present.raw["data"] = _encoded(data)
+        present.metadata["resourceVersion"] = resource_version
+        await present.replace()
+
+    async def _find(self, name: str) -> Secret:
+        return await Secret.get(name, namespace=self._namespace, api=self._api)
 
 
 def _encoded(data: Mapping[str, bytes]) -> dict[str, str]:

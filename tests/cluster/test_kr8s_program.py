@@ -1,12 +1,14 @@
 """A foreign program that uses kr8s and our classes for a release, over kr8s' own connections and credentials."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import kr8s.asyncio
 import pytest
 from kr8s.asyncio.objects import Deployment
 
+from controller.api.rollout import RolloutStatus
 from controller.kube.objects import Rollout
 from demo.stage import Product
 from tests.cluster import manifests
@@ -17,21 +19,30 @@ SECONDS = 120
 APPROVAL = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
 
 
-async def paused_at(rollout: Rollout, step: int) -> None:
-    """Return as soon as the Rollout's watch tells that this step waits for a person."""
+async def until(rollout: Rollout, holds: Callable[[RolloutStatus], bool]) -> None:
+    """Return as soon as the Rollout's watch tells a status of this kind."""
     async with asyncio.timeout(SECONDS):
         async for _, seen in rollout.api.watch(
             Rollout,
             namespace=rollout.namespace,
             field_selector={"metadata.name": rollout.name},
         ):
-            found = Rollout(seen.raw, api=rollout.api).record.status.canary_status
-            if found and (found.current_step_index, found.current_step_state) == (
-                step,
-                "StepPaused",
-            ):
+            if holds(Rollout(seen.raw, api=rollout.api).record.status):
                 return
     pytest.fail("the watch ended")
+
+
+def is_known(status: RolloutStatus) -> bool:
+    """Whether the controller has seen the Rollout: a change before that is no release."""
+    return status.phase == "Healthy"
+
+
+def waits_at_step_one(status: RolloutStatus) -> bool:
+    """Whether the first step waits for a person."""
+    found = status.canary_status
+    if not found:
+        return False
+    return (found.current_step_index, found.current_step_state) == (1, "StepPaused")
 
 
 async def test_a_program_releases_approves_and_waits_with_our_classes_of_kr8s(
@@ -46,9 +57,10 @@ async def test_a_program_releases_approves_and_waits_with_our_classes_of_kr8s(
         await rollout.create()
         await deployment.wait("condition=Available", timeout=SECONDS)
         named = await Rollout.get("shop", namespace=namespace, api=api)
+        await until(named, is_known)
         image = {"containers": [{"name": "main", "image": NEW_IMAGE}]}
         await deployment.patch({"spec": {"template": {"spec": image}}})
-        await paused_at(named, 1)
+        await until(named, waits_at_step_one)
         await named.patch(APPROVAL, subresource="status")
         await named.wait("jsonpath='{.status.phase}'=Healthy", timeout=SECONDS)
         assert [one.name async for one in api.get(Rollout, namespace=namespace)] == ["shop"]

@@ -77,17 +77,19 @@ def mutated_source(mutation: Mutation) -> str:
 
 
 def _elsewhere(mutation: Mutation) -> str:
-    modules = _modules_with(mutation.module.partition(".")[0], mutation.function)
-    return f"; there is one in {' and '.join(modules)}" if modules else ""
+    package, function = mutation.module.partition(".")[0], mutation.function.rpartition(".")[2]
+    found = _namesakes(package, function)
+    return f"; there is {' and '.join(found)}" if found else ""
 
 
 @cache
-def _modules_with(package: str, function: str) -> tuple[str, ...]:
-    """The modules of a package that have a function of this name."""
+def _namesakes(package: str, function: str) -> tuple[str, ...]:
+    """The functions and methods of a package that have this name, each with its module."""
     return tuple(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        ".".join((*path.relative_to(ROOT).with_suffix("").parts, name))
         for path in sorted((ROOT / package).rglob("*.py"))
-        if function in names_in(ast.parse(path.read_text(encoding="utf-8")))
+        for name in names_in(ast.parse(path.read_text(encoding="utf-8")))
+        if name.rpartition(".")[2] == function
     )
 
 
@@ -108,6 +110,7 @@ def of(
     usual = {
         "beginning": DISTURBANCES,
         "release": DISTURBANCES,
+        "disturbances": DISTURBANCES,
         "pause": APPROVALS,
         "phases": PHASES,
         "routing": ROUTING,

@@ -78,12 +78,6 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
     *named(
         "controller.kube.client",
         (
-            "writes pass a fence that is shut",
-            "KubeClient._fence_of",
-            always("GET"),
-            "component/kube/test_client.py::test_behind_a_fence_that_is_shut_nothing_is_written_and_everything_is_read",
-        ),
-        (
             "a failed test of a JSON patch is reported as an invalid object",
             "KubeClient.json_patch",
             condition("_PATCH_REFUSED", "not tested and refused.status == 422"),
@@ -99,6 +93,15 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
     *named(
         "controller.kube.api",
         (
+            "writes pass a fence that is shut",
+            "ControllerApi.call_api",
+            never("_fence"),
+            "component/kube/test_client.py::test_behind_a_fence_that_is_shut_nothing_is_written_and_everything_is_read",
+        ),
+    ),
+    *named(
+        "controller.kube.sending",
+        (
             "an object whose creation was not answered is created again",
             "_repeatable",
             without("POST"),
@@ -112,7 +115,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
         ),
         (
             "a cancelled caller cancels the request that is under way",
-            "ControllerApi._send",
+            "Sending._send",
             becomes("shield", "task"),
             "component/kube/test_client_faults.py::test_cancelled_requests_leak_no_connection_and_still_arrive",
         ),

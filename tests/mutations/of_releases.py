@@ -53,11 +53,14 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.release",
+        "rollout.disturbances",
         (
             "a pause outranks a rollback",
-            "decide_release",
-            becomes("rolled_back", "it and not release.seen.rollout.spec.strategy.paused"),
+            "rolled_back",
+            assigns(
+                "back",
+                "not release.seen.rollout.spec.strategy.paused and release.template_hash == ours.stable_template",
+            ),
         ),
         (
             "a rollback before the first look is a release",
@@ -71,8 +74,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a third revision is not noticed in the end phase",
-            "_decide_by_goal",
-            becomes("another_revision_came", "goal != Goal.SUCCESS and it"),
+            "another_revision_came",
+            becomes("_expected", "release.ours.goal == Goal.SUCCESS or it"),
         ),
         (
             "a workload made again counts as the same",
@@ -84,10 +87,13 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "scaled_away",
             returns("False"),
         ),
+    ),
+    *of(
+        "rollout.release",
         (
             "an approval is used up while the spec is paused",
-            "_continue",
-            becomes("strategy paused", "it and read_mailbox(release) is None"),
+            "OF_THE_STEP",
+            swapped("is_paused", "read_mailbox"),
             APPROVALS,
         ),
         (
@@ -141,7 +147,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "disabling is dropped half-way when it is taken back",
-            "_transition",
+            "_is_disabled",
             without("DISABLING"),
             DISTURBANCES,
         ),

@@ -161,7 +161,15 @@ def test_a_function_that_went_elsewhere_is_named_with_its_new_module() -> None:
     with pytest.raises(Unknown) as raised:
         mutated(gone)
     said = "'a defect' of controller.domain.conditions names a function that does not exist: "
-    assert str(raised.value).startswith(f"{said}decide_release; there is one in controller.")
+    assert str(raised.value).startswith(
+        f"{said}decide_release; there is controller.domain.rollout."
+    )
+
+
+def test_a_method_whose_class_has_another_name_is_found() -> None:
+    gone = Mutation("a defect", "controller.runtime.fence", "Gate.check", never("x"), ())
+    with pytest.raises(Unknown, match=r"there is .*controller\.runtime\.fence\.Fence\.check"):
+        mutated(gone)
 
 
 def test_a_line_that_is_moved_and_formatted_otherwise_breaks_nothing() -> None:

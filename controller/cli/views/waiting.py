@@ -16,10 +16,7 @@ from controller.domain import reasons
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import (
-    canary_status,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.stable_capacity import stable_pods_are_needed
 from controller.domain.rollout.status import condition

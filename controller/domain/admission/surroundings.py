@@ -127,7 +127,7 @@ def _leaves_no_old_pod(one: Named, found: Template, namespace: str) -> Iterator[
             text = (
                 f"{step.path}: {one.kind} {namespace}/{one.name} has {size} {has}, and replicas: {step.replicas} is "
                 f"all of them: the new version gets all requests there, not {step.asked}; use "
-                "enableExtraWorkloadForCanary, or more replicas"
+                f"{'enableExtraWorkloadForCanary, or ' if one.kind == 'Deployment' else ''}more replicas"
             )
             yield Remark(text, (one,))
 

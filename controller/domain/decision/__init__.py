@@ -1,7 +1,7 @@
 """The outcome of a pass: the next status, the facts to bring about, the time of the next pass, notes.
 
-One file for each kind of object that an action is about. Invariant: every action is a *desired fact*, safe to repeat.
-These are only values: nothing here decides or acts.
+A guarded delete, size or mark of one object is in `objects`; the other actions have names of their own. Invariant:
+every action is a *desired fact*, safe to repeat. These are only values: nothing here decides or acts.
 """
 
 from datetime import datetime
@@ -9,28 +9,28 @@ from enum import StrEnum
 
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision.autoscalers import FreeAutoscaler, PauseAutoscaler
-from controller.domain.decision.canary_deployments import (
-    DeleteCanaryDeployment,
-    EnsureCanaryDeployment,
-    RehearseObjects,
-    ScaleCanaryDeployment,
-)
 from controller.domain.decision.configs import DropConfig, KeepConfig, RestoreConfig
-from controller.domain.decision.histories import RecordRelease
-from controller.domain.decision.measurements import Measure
+from controller.domain.decision.objects import POD as POD
+from controller.domain.decision.objects import REPLICA_SET as REPLICA_SET
+from controller.domain.decision.objects import SERVICE as SERVICE
+from controller.domain.decision.objects import DeleteObject, SetMetadata, SetSize
+from controller.domain.decision.objects import deletion as deletion
+from controller.domain.decision.objects import size as size
 from controller.domain.decision.outcome import Done, NotYet, Refusal
-from controller.domain.decision.pods import DeletePod, FindCauseOfMissingPods, LabelPod, MarkPod
-from controller.domain.decision.replica_sets import (
-    DeleteReplicaSet,
-    FreezeReplicaSet,
-    RebuildReplicaSet,
-    ScaleReplicaSet,
+from controller.domain.decision.rollouts import (
+    Measure,
+    PrepareRollout,
+    RecordRelease,
+    RemoveFinalizer,
+    SetFinalizers,
 )
-from controller.domain.decision.rollouts import PrepareRollout, RemoveFinalizer
 from controller.domain.decision.routes import (
+    EnsureCanaryService,
     EnsureRoutes,
+    PinService,
     RehearseRoutes,
     RestoreRoutes,
+    UnpinService,
 )
 from controller.domain.decision.routes import (
     OwnScript as OwnScript,
@@ -44,28 +44,24 @@ from controller.domain.decision.routes import (
 from controller.domain.decision.routes import (
     RoutePlan as RoutePlan,
 )
-from controller.domain.decision.services import (
-    DeleteCanaryService,
-    EnsureCanaryService,
-    PinService,
-    UnpinService,
-)
 from controller.domain.decision.takeover import (
-    ClaimObject,
     DropBatchRelease,
     TakeOverAutoscaler,
     TakeOverCanary,
-    TakeOverRoute,
     TakeOverWorkload,
 )
 from controller.domain.decision.templates import (
     DropKept,
+    EnsureCanaryDeployment,
+    FindCauseOfMissingPods,
+    FreezeReplicaSet,
     KeepRelease,
+    RebuildReplicaSet,
+    RehearseObjects,
     RevertTemplate,
     StampTemplate,
     WriteTemplate,
 )
-from controller.domain.decision.traffic_routings import SetFinalizers
 from controller.domain.decision.value import Value
 from controller.domain.decision.workloads import (
     FieldOfSpec as FieldOfSpec,
@@ -96,23 +92,18 @@ Action = (
     | KeepRelease
     | DropKept
     | EnsureCanaryDeployment
-    | ScaleCanaryDeployment
-    | DeleteCanaryDeployment
-    | ScaleReplicaSet
-    | DeleteReplicaSet
     | RebuildReplicaSet
     | FreezeReplicaSet
+    | DeleteObject
+    | SetSize
+    | SetMetadata
     | PinService
     | UnpinService
     | EnsureCanaryService
-    | DeleteCanaryService
     | EnsureRoutes
     | RehearseRoutes
     | RehearseObjects
     | RestoreRoutes
-    | DeletePod
-    | LabelPod
-    | MarkPod
     | FindCauseOfMissingPods
     | Measure
     | PauseAutoscaler
@@ -124,9 +115,7 @@ Action = (
     | RecordRelease
     | TakeOverWorkload
     | TakeOverCanary
-    | ClaimObject
     | TakeOverAutoscaler
-    | TakeOverRoute
     | DropBatchRelease
 )
 ConfigAction = KeepConfig | RestoreConfig | DropConfig

@@ -1,5 +1,10 @@
-"""Facts about the Rollout itself."""
+"""Facts about the Rollout or TrafficRouting itself: its finalizers, its records, its measurements."""
 
+from datetime import datetime
+
+from controller.api.analysis import Metric
+from controller.api.history import RolloutHistory
+from controller.api.meta import Key
 from controller.domain.decision.value import Value
 
 
@@ -11,3 +16,32 @@ class PrepareRollout(Value, frozen=True, tag=True):
 
 class RemoveFinalizer(Value, frozen=True, tag=True):
     """The Rollout no longer carries our finalizer."""
+
+
+class SetFinalizers(Value, frozen=True, tag=True):
+    """A TrafficRouting carries exactly these finalizers."""
+
+    traffic_routing: Key
+    resource_version: str
+    finalizers: tuple[str, ...]
+
+
+class RecordRelease(Value, frozen=True, tag=True):
+    """The record of a finished release exists, and at most `keep` records of its Rollout."""
+
+    history: RolloutHistory
+    keep: int
+
+
+class Measure(Value, frozen=True, tag=True):
+    """A metric of a gate is measured for the `number`th time; a later observation has the answer.
+
+    `stable` is the same metric about the stable revision, where the two are compared. `gate` identifies one start of a
+    gate. `until` is the time at which the gate ends without a verdict, if it has such a limit.
+    """
+
+    gate: str
+    number: int
+    metric: Metric
+    stable: Metric | None = None
+    until: datetime | None = None

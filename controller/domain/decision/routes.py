@@ -1,4 +1,4 @@
-"""Facts about gateway objects, and the plan that all gateway objects of a Rollout follow during one step."""
+"""Facts about gateway objects and Services, and the plan that a Rollout's gateway objects follow during one step."""
 
 from datetime import datetime
 
@@ -144,3 +144,37 @@ class RestoreRoutes(Value, frozen=True, tag=True):
     rollout: str = ""
     rollout_uid: str = ""
     others: tuple[Reference, ...] = ()
+
+
+class PinService(Value, frozen=True, tag=True):
+    """The Service selects one revision only."""
+
+    service: Key
+    resource_version: str
+    label: str
+    revision: str
+
+
+class UnpinService(Value, frozen=True, tag=True):
+    """The Service has its owner's own selector."""
+
+    service: Key
+    resource_version: str
+    label: str
+
+
+class EnsureCanaryService(Value, frozen=True, tag=True):
+    """A copy of the stable Service selects the new revision."""
+
+    stable: Key
+    name: str
+    label: str
+    revision: str
+    rollout_uid: str
+    selector_patch: dict[str, str] = {}
+    appends: bool = False
+    """The patch counts for labels, too, that the stable Service does not select by."""
+    stable_version: str = ""
+    """The resource version of the observed stable Service."""
+    renewed: bool = False
+    """An existing copy gets the selector that the stable Service has now."""

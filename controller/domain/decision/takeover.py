@@ -3,11 +3,8 @@
 The original controller began it, or a Rollout of the same name that exists no more.
 """
 
-import msgspec
-
 from controller.api.meta import Key
 from controller.api.workload_kinds import KindName
-from controller.domain.decision.routes import Reference
 from controller.domain.decision.value import Value
 
 
@@ -44,28 +41,7 @@ class TakeOverAutoscaler(Value, frozen=True, tag=True):
     original: str
 
 
-class TakeOverRoute(Value, frozen=True, tag=True):
-    """A gateway object has its original stored, so that later steps can start from it and the end can restore it."""
-
-    reference: Reference
-    object: Key
-    original: str
-    raw: msgspec.Raw
-    """The observed object: its version makes an outdated write fail."""
-
-
 class DropBatchRelease(Value, frozen=True, tag=True):
     """The BatchRelease is gone: no controller that removes its finalizer is left."""
 
     batch_release: Key
-
-
-class ClaimObject(Value, frozen=True, tag=True):
-    """An object that was made for a former Rollout carries the UID of the present one."""
-
-    kind: KindName
-    object: Key
-    resource_version: str
-    rollout_uid: str
-    labelled: bool = True
-    """The UID is a label; of a canary Service it is an annotation."""

@@ -1,4 +1,4 @@
-"""Facts about the pod template of the workload."""
+"""Facts about pod templates: of the workload, its ReplicaSets and the extra Deployment, and why no pod comes of one."""
 
 import msgspec
 
@@ -66,3 +66,49 @@ class StampTemplate(Value, frozen=True, tag=True):
     generation: int
     stamp: str
     replica_sets: tuple[ReplicaSet, ...] = ()
+
+
+class RebuildReplicaSet(Value, frozen=True, tag=True):
+    """A Deployment has a ReplicaSet of its stable revision again, without pods, from the template that is kept.
+
+    `selector` is the Deployment's (raw JSON), `number` the revision's number among the Deployment's revisions, `source`
+    the ControllerRevision of ours.
+    """
+
+    replica_set: Key
+    deployment: OwnerReference
+    selector: msgspec.Raw
+    revision: str
+    number: int
+    min_ready_seconds: int
+    source: Key
+
+
+class FreezeReplicaSet(Value, frozen=True, tag=True):
+    """No pod of a ReplicaSet counts as available."""
+
+    replica_set: Key
+    uid: str
+
+
+class EnsureCanaryDeployment(Value, frozen=True, tag=True):
+    """An extra Deployment of the new template exists; `body` is its manifest."""
+
+    deployment: Key
+    body: msgspec.Raw
+
+
+class RehearseObjects(Value, frozen=True, tag=True):
+    """The API server accepts these manifests, of objects that the release makes later; nothing is written."""
+
+    namespace: str
+    deployments: tuple[msgspec.Raw, ...] = ()
+    services: tuple[msgspec.Raw, ...] = ()
+
+
+class FindCauseOfMissingPods(Value, frozen=True, tag=True):
+    """Find out from Events why the pods of this set are not created; `counts` begins the sentence."""
+
+    workload: Key
+    uid: str
+    counts: str

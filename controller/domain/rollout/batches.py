@@ -1,7 +1,8 @@
 """The pods of a step, for every mechanism: their batch numbers, and whether enough of them are ready."""
 
+from controller.api import names
 from controller.api.workloads import Pod
-from controller.domain.decision import Action, LabelPod
+from controller.domain.decision import POD, Action, SetMetadata
 from controller.domain.pods.labels import plan_labels
 from controller.domain.pods.plan import ready_needed
 from controller.domain.pods.readiness import Readiness
@@ -15,14 +16,19 @@ def missing_labels(release: Release, pods: tuple[Pod, ...]) -> tuple[Action, ...
     sizes = [release.batch(i) for i in range(1, len(release.steps) + 1)]
     rollout_id = observed_id(release)
     return tuple(
-        LabelPod(
-            pod=label.pod.metadata.key,
-            uid=label.pod.metadata.uid,
-            rollout_id=rollout_id,
-            batch=label.batch,
-        )
+        _labelled(label.pod, rollout_id, str(label.batch))
         for label in plan_labels(pods, rollout_id, sizes, index)
     )
+
+
+def _labelled(pod: Pod, rollout_id: str, batch: str) -> SetMetadata:
+    """The pod says which release and batch made it."""
+    labels: dict[str, str | None] = {
+        names.ROLLOUT_ID: rollout_id,
+        names.ROLLOUT_BATCH_ID: batch,
+        names.ROLLOUT_BATCH_ID_APPS: batch,
+    }
+    return SetMetadata(POD, pod.metadata.key, pod.metadata.uid, labels=labels)
 
 
 def batch_is_ready(release: Release, index: int, counted: Readiness) -> bool:

@@ -21,9 +21,7 @@ from controller.domain.rollout.jump import following
 from controller.domain.rollout.last_endpoints import services_without_endpoints
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
 from controller.domain.rollout.naming import new_in_words, stable_in_words
-from controller.domain.rollout.release_context import (
-    known_template,
-)
+from controller.domain.rollout.release_context import known_template
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.reverting import held_as_failed
 from controller.domain.rollout.shared_routing import is_not_admitted, join

@@ -10,10 +10,11 @@ If the workload was created again from its owner's manifest, it has no release. 
 a release whose workload is gone, because a Service that stays pinned to missing pods answers no request.
 """
 
+from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import MoonshiftStatus, Phase
 from controller.domain import reasons
-from controller.domain.decision import ClaimObject, Note
-from controller.domain.observation import RoutePresent
+from controller.domain.decision import Note, SetMetadata
+from controller.domain.observation import RoutePresent, Unclaimed
 from controller.domain.rollout import services
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
@@ -28,13 +29,19 @@ def claiming(release: Release) -> Stop | None:
     if not found:
         return None
     uid = release.seen.rollout.metadata.uid
-    actions = tuple(
-        ClaimObject(each.kind, each.object, each.resource_version, uid, each.labelled)
-        for each in found
-    )
+    actions = tuple(_claimed(each, uid) for each in found)
     named = ", ".join(f"{each.kind.kind} {each.object.name}" for each in found)
     note = Note(reasons.CLAIMED, f"of a former Rollout, and now of this one: {named}")
     return release.stop(*actions, notes=(note,))
+
+
+def _claimed(found: Unclaimed, uid: str) -> SetMetadata:
+    """The UID of the present Rollout, in the place of the former one's."""
+    ours: dict[str, str | None] = {ROLLOUT_UID: uid}
+    version = found.resource_version
+    if found.labelled:
+        return SetMetadata(found.kind, found.object, resource_version=version, labels=ours)
+    return SetMetadata(found.kind, found.object, resource_version=version, annotations=ours)
 
 
 def left_at_rest(release: Release) -> Stop | None:

@@ -36,10 +36,7 @@ from controller.domain.decision import (
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.status import (
-    condition,
-    with_moonshift_status,
-)
+from controller.domain.rollout.status import condition, with_moonshift_status
 from controller.domain.rollout.transition import Stop
 
 TRACKED = "ConfigTracked"

@@ -16,10 +16,7 @@ from controller.domain import reasons
 from controller.domain.decision import EnsureRoutes, Refusal
 from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import (
-    canary_status,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.reverting import given_up
 from controller.domain.rollout.status import with_moonshift_status

@@ -15,13 +15,7 @@ from msgspec import structs
 from controller.api.duration import later
 from controller.api.rollout import EmptySide
 from controller.domain import reasons
-from controller.domain.decision import (
-    Action,
-    EnsureRoutes,
-    PinService,
-    Refusal,
-    UnpinService,
-)
+from controller.domain.decision import Action, EnsureRoutes, PinService, Refusal, UnpinService
 from controller.domain.rollout import restoring, routing, services
 from controller.domain.rollout.empty_side_record import PINNED_ON, is_removed_by_the_release
 from controller.domain.rollout.empty_sides import (

@@ -13,11 +13,12 @@ from enum import StrEnum
 from msgspec import structs
 
 from controller.api import names
+from controller.api.meta import ObjectMeta
 from controller.api.rollout import FinalisingStep
-from controller.api.workload_kinds import WorkloadKind
+from controller.api.workload_kinds import DEPLOYMENT, WorkloadKind
 from controller.domain.decision import (
     Action,
-    DeleteCanaryDeployment,
+    DeleteObject,
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
@@ -132,9 +133,13 @@ def _remove_canary(release: Release) -> Stop | None:
     return _grace_period(release) or release.stop(*actions)
 
 
+def _deletion(extra: ObjectMeta) -> DeleteObject:
+    return DeleteObject(DEPLOYMENT, extra.key, extra.uid, pods_first=True)
+
+
 def _canary_deletions(release: Release) -> tuple[Action, ...]:
     return tuple(
-        DeleteCanaryDeployment(extra.deployment.metadata.key, extra.deployment.metadata.uid)
+        _deletion(extra.deployment.metadata)
         for extra in release.seen.canaries
         if not extra.deployment.metadata.deleting
     )

@@ -12,9 +12,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout.analysing import kept_runs
 from controller.domain.rollout.pause import SEEN_BY_ALL
-from controller.domain.rollout.release_context import (
-    Style,
-)
+from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Continue

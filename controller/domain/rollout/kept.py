@@ -19,9 +19,7 @@ from controller.domain.decision import Action, DropKept, KeepRelease, Note, Seve
 from controller.domain.observation import KeptSeen
 from controller.domain.rollout import messages
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import (
-    known_template,
-)
+from controller.domain.rollout.release_context import known_template
 from controller.domain.rollout.release_value import Release
 
 EXCHANGED = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)

@@ -17,16 +17,9 @@ from controller.domain.decision import Note, Severity
 from controller.domain.rollout import messages
 from controller.domain.rollout.analysing import held_by_gate, holding_run, kept_runs, measured_anew
 from controller.domain.rollout.config_release import config_housekeeping
-from controller.domain.rollout.release_context import (
-    Style,
-    canary_status,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import Style, canary_status, moonshift_status
 from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.status import (
-    condition,
-    with_canary,
-)
+from controller.domain.rollout.status import condition, with_canary
 from controller.domain.rollout.stuck import trouble_of
 from controller.domain.rollout.transition import Continue, Transition
 from controller.domain.rollout.unsigned import NOT_RECORDED, is_signed, signed

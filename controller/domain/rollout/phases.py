@@ -38,6 +38,7 @@ from controller.domain.rollout import (
 )
 from controller.domain.rollout.beginning import begin, stable_at_admission
 from controller.domain.rollout.claiming import claiming, left_at_rest
+from controller.domain.rollout.disturbances import Disturbance, first_answer, when
 from controller.domain.rollout.drifting import without_put_back
 from controller.domain.rollout.ends import End, abandoned
 from controller.domain.rollout.finalising import Goal, finalise
@@ -45,6 +46,9 @@ from controller.domain.rollout.kept import corrected, dropping, keeping
 from controller.domain.rollout.left_behind import without_a_release
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
+    OF_THE_PODS,
+    OF_THE_STEP,
+    OF_THE_WORKLOAD,
     completed,
     continue_exchange,
     decide_release,
@@ -52,17 +56,9 @@ from controller.domain.rollout.release import (
     own_template_first,
     workload_gone,
 )
-from controller.domain.rollout.release_context import (
-    Style,
-    known_template,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import Style, known_template, moonshift_status
 from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.showing import (
-    about_this_template,
-    names_filled_in,
-    revision_shown,
-)
+from controller.domain.rollout.showing import about_this_template, names_filled_in, revision_shown
 from controller.domain.rollout.status import (
     condition,
     mirrored,
@@ -228,22 +224,34 @@ def unseen_workload(release: Release) -> Refusal | None:
 
 
 def _transition(release: Release) -> Transition:
-    rollout = release.seen.rollout
-    inherited = taking_over(release) or claiming(release)
-    if inherited is not None:
-        return inherited
-    if rollout.metadata.deleting:
-        return _terminating(release)
+    return first_answer(OF_THE_ROLLOUT, release) or _in_its_phase(config_release.followed(release))
+
+
+def _cannot_be_released(release: Release) -> Stop | None:
     problem = unsupported(release)
-    if problem is not None:
-        return release.reporting(phase=release.status.phase or Phase.INITIAL).stop(problem=problem)
-    if rollout.spec.disabled or release.status.phase == Phase.DISABLING:
-        return _disabled(release)
-    if release.seen.workload is None:
-        return _without_workload(release)
-    if release.ours.template_exchange:
-        return continue_exchange(release)
-    release = config_release.followed(release)
+    if problem is None:
+        return None
+    return release.reporting(phase=release.status.phase or Phase.INITIAL).stop(problem=problem)
+
+
+def _is_deleted(release: Release) -> bool:
+    return release.seen.rollout.metadata.deleting
+
+
+def _is_disabled(release: Release) -> bool:
+    return release.seen.rollout.spec.disabled or release.status.phase == Phase.DISABLING
+
+
+def _has_no_workload(release: Release) -> bool:
+    return release.seen.workload is None
+
+
+def _exchanges_its_template(release: Release) -> bool:
+    return bool(release.ours.template_exchange)
+
+
+def _in_its_phase(release: Release) -> Transition:
+    """The next transition of a Rollout whose workload exists; a change of its content comes first."""
     changed_content = config_release.stamped(release)
     if changed_content is not None:
         return changed_content
@@ -252,13 +260,10 @@ def _transition(release: Release) -> Transition:
             return _healthy(release)
         case Phase.PROGRESSING:
             return _progressing(release)
+        case Phase.DISABLED:
+            return release.reporting(phase=Phase.HEALTHY, message=messages.HEALTHY).go_on()
         case _:
-            message = (
-                messages.HEALTHY
-                if release.status.phase == Phase.DISABLED
-                else release.status.message
-            )
-            return release.reporting(phase=Phase.HEALTHY, message=message).go_on()
+            return release.reporting(phase=Phase.HEALTHY).go_on()
 
 
 def _healthy(release: Release) -> Transition:
@@ -413,3 +418,23 @@ def _terminating(release: Release) -> Transition:
 
 def _terminated(release: Release) -> Release:
     return release.with_condition("Terminating", "False", reasons.COMPLETED, "")
+
+
+# --- the order of rank --------------------------------------------------------------------------
+
+OF_THE_ROLLOUT = (
+    Disturbance("OpenKruise Rollouts has left the release: it is taken over.", taking_over),
+    Disturbance("A former Rollout of this name has left objects: they are claimed.", claiming),
+    Disturbance("The Rollout is deleted.", when(_is_deleted, _terminating)),
+    Disturbance("The workload or the plan cannot be released.", _cannot_be_released),
+    Disturbance("The Rollout is disabled.", when(_is_disabled, _disabled)),
+    Disturbance("The workload is gone.", when(_has_no_workload, _without_workload)),
+    Disturbance(
+        "A DaemonSet has its stable template for a short time: it gets the other one back.",
+        when(_exchanges_its_template, continue_exchange),
+    ),
+)
+"""Asked in every phase of a Rollout."""
+
+DISTURBANCES = (*OF_THE_ROLLOUT, *OF_THE_WORKLOAD, *OF_THE_PODS, *OF_THE_STEP)
+"""All of them, in the order in which they are asked; after them comes the step itself."""

@@ -12,12 +12,7 @@ from typing import assert_never
 import msgspec
 
 from controller.api.networking import Service
-from controller.domain.decision import (
-    Action,
-    EnsureCanaryDeployment,
-    PinService,
-    RehearseObjects,
-)
+from controller.domain.decision import Action, EnsureCanaryDeployment, PinService, RehearseObjects
 from controller.domain.rollout import services
 from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release

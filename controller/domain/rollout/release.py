@@ -1,23 +1,17 @@
 """One release from its admission to its end: its disturbances, in order of rank, and its steps.
 
-`decide_release` checks disturbances in the order of their rank: a rollback outranks a pause (the original checked
-nothing while paused, D12), and a new template is noticed in every state, the end included (D11).
+The tables at its end are the order of rank: a rollback outranks a pause (the original checked nothing while paused,
+D12), and a new template is noticed in every state, the end included (D11).
 """
 
 from msgspec import UNSET, structs
 
-from controller.api.rollout import (
-    FinalisingStep,
-    Phase,
-    RolloutStatus,
-    StepState,
-)
+from controller.api.rollout import FinalisingStep, Phase, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
 from controller.domain.rollout import messages, restoring, routing, services
 from controller.domain.rollout.analysing import Watched, watched
-from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.beginning import (
     begin,
     check_before_the_first_move,
@@ -25,19 +19,32 @@ from controller.domain.rollout.beginning import (
     stable_after,
 )
 from controller.domain.rollout.deadline import held_up, with_deadline
+from controller.domain.rollout.disturbances import (
+    STATES_AFTER_PODS,
+    Disturbance,
+    another_revision_came,
+    ends,
+    first_answer,
+    has_not_moved,
+    is_admitted_again_without_its_pods,
+    is_or_was_scaled_away,
+    is_paused,
+    is_through,
+    lost_its_hold,
+    returned_as_new,
+    rolled_back,
+    scaled_away,
+    stable_comes_first,
+    too_many_are_new,
+    when,
+    workload_was_replaced,
+)
 from controller.domain.rollout.empty_side_routes import new_side_is_led_away
 from controller.domain.rollout.ends import End, abandoned, rolled_back_by
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import go_to, read_jump
-from controller.domain.rollout.kept import GOALS_UNDER_FREEZE
 from controller.domain.rollout.moving import surplus_new_pods
-from controller.domain.rollout.moving.choice import mechanism_of
-from controller.domain.rollout.moving.freezing import (
-    freeze_again,
-    lost_its_freeze,
-    lost_its_record,
-    values_are_lost,
-)
+from controller.domain.rollout.moving.freezing import freeze_again, values_are_lost
 from controller.domain.rollout.moving.older_pods import (
     only_older_pods_are_in_the_way,
     with_stable_pods_returning,
@@ -47,94 +54,45 @@ from controller.domain.rollout.moving.stable_gone import stable_is_gone
 from controller.domain.rollout.naming import new_in_words
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
-from controller.domain.rollout.release_context import (
-    Style,
-    known_template,
-)
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.replanning import replan
-from controller.domain.rollout.returning import (
-    observed_id,
-    returning_id,
-    returns_in_batches,
-    still_returning,
-)
+from controller.domain.rollout.returning import observed_id, returning_id, returns_in_batches
+from controller.domain.rollout.serving_alone import abandoned_pods_serve_alone
 from controller.domain.rollout.showing import about_this_template, counted
-from controller.domain.rollout.status import (
-    condition,
-)
+from controller.domain.rollout.status import condition
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.steps import decide_step
 from controller.domain.rollout.stuck import selects_no_new_pod
 from controller.domain.rollout.transition import Continue, Stop, Transition
-from controller.domain.rollout.way_out import is_before_the_first_move
 from controller.domain.traffic.drift.policy import DRIFTED
-
-# --- disturbances -------------------------------------------------------------------------------
-
-
-def workload_was_replaced(release: Release) -> bool:
-    """The workload was deleted and created again under the same name."""
-    uid = release.ours.workload_uid
-    return bool(uid) and uid != release.meta.uid
-
-
-def rolled_back(release: Release) -> bool:
-    """The template is that of the stable revision again, and the release does not know it yet.
-
-    Perhaps the template was changed back before a pass saw the release.
-    """
-    ours = release.ours
-    back = bool(ours.stable_template) and release.template_hash == ours.stable_template
-    known_already = ours.by_id or ours.goal == Goal.ROLLBACK or still_returning(release)
-    return back and not known_already
-
-
-def another_revision_came(release: Release) -> bool:
-    """The template is neither the release's nor the stable one, or pods of an abandoned revision are still being
-    removed.
-    """
-    return release.ours.goal == Goal.CONTINUOUS or not _expected(release)
-
-
-def stable_comes_first(release: Release) -> bool:
-    """Whether stable pods have to return before a revision is abandoned: pods of that revision run in their place, and
-    the Deployment's controller would fill its emptied ReplicaSet again.
-
-    Not after the last approval: an undo then leads to the approved revision.
-    """
-    goal = release.ours.goal
-    returning = goal == Goal.SCALED_AWAY
-    return goal != Goal.SUCCESS and mechanism_of(release).stable_returns_first(
-        release, returning=returning
-    )
-
-
-def scaled_away(release: Release) -> bool:
-    """The workload was scaled to zero: there is no pod to release, and none for routes to reach."""
-    return release.replicas == 0
-
-
-def _expected(release: Release) -> bool:
-    """The workload has the template of this release."""
-    if release.ours.goal == Goal.ROLLBACK:
-        return release.template_hash == release.ours.stable_template
-    return release.template_hash == known_template(release.status)
 
 
 def decide_release(release: Release) -> Transition:
     """The next transition of a release under way."""
     release = routing.noted_routes(release)
     release = release.showing(observed_workload_generation=release.meta.generation)
-    if workload_was_replaced(release):
-        return workload_gone(release)
-    if rolled_back(release):
-        in_batches = returns_in_batches(release) and not release.ours.returning
-        return _roll_back_in_batches(release) if in_batches else _cancel(release)
-    frozen = release.ours.goal in GOALS_UNDER_FREEZE
-    if lost_its_freeze(release) if frozen else lost_its_record(release):
-        return _freeze_again(release)
-    return _decide_by_goal(release)
+    return first_answer(OF_THE_WORKLOAD, release) or _with_its_pods(release)
+
+
+def _with_its_pods(release: Release) -> Transition:
+    """The next transition of a release whose workload has its template, its freeze and its record."""
+    release = counted(about_this_template(release))
+    return first_answer(OF_THE_PODS, release) or _continue(release)
+
+
+def _continue(release: Release) -> Transition:
+    """The next transition of a release whose pods are where its step left them."""
+    return first_answer(OF_THE_STEP, release) or _step(release)
+
+
+def _go_back(release: Release) -> Transition:
+    in_batches = returns_in_batches(release) and not release.ours.returning
+    return _roll_back_in_batches(release) if in_batches else _cancel(release)
+
+
+def _make_room(release: Release) -> Transition:
+    first = stable_comes_first(release)
+    return _return_from_zero(release) if first else _start_over(release)
 
 
 def _freeze_again(release: Release) -> Transition:
@@ -152,40 +110,6 @@ def _freeze_again(release: Release) -> Transition:
     return release.stop(action, notes=(note,))
 
 
-STATES_AFTER_PODS = (
-    StepState.STEP_TRAFFIC_ROUTING,
-    StepState.STEP_METRICS_ANALYSIS,
-    StepState.STEP_PAUSED,
-)
-"""States of a step whose pods were created and ready."""
-
-
-def _decide_by_goal(release: Release) -> Transition:
-    """The next transition of a release whose workload has the freeze and the record that its goal needs."""
-    goal = release.ours.goal
-    stable = rebuilt(release)
-    if stable is not None:
-        return stable
-    if another_revision_came(release):
-        first = stable_comes_first(release)
-        return _return_from_zero(release) if first else _start_over(release)
-    # The end of a release that was scaled to zero is no end: the release begins again below.
-    if goal and goal != Goal.SCALED_AWAY:
-        return _end(release, Goal(goal))
-    release = counted(about_this_template(release))
-    if goal or scaled_away(release):
-        return _return_from_zero(release)
-    if only_older_pods_are_in_the_way(release):
-        return with_stable_pods_returning(release, _continue(release))
-    if mechanism_of(release).returned_as_new(release):
-        return _return_from_zero(release)
-    if mechanism_of(release).too_many_are_new(release):
-        return surplus_new_pods.begin_exchange(release.status)
-    if new_side_is_led_away(release):
-        return _withdraw(release)
-    return _continue(release)
-
-
 def continue_exchange(release: Release) -> Transition:
     """A DaemonSet has its stable template for a short time: the exchange ends before anything else is decided."""
     stop = surplus_new_pods.exchange(release)
@@ -201,43 +125,33 @@ def own_template_first(release: Release) -> Stop | None:
     )
 
 
-def _continue(release: Release) -> Transition:
-    """The next transition of a release without a disturbance: people's wishes come first, then the step."""
-    if release.seen.rollout.spec.strategy.paused:
-        paused = release.progressing(reasons.PAUSED, messages.PAUSED)
-        return held_up(release, paused.stop())
-    wish = replan(release) or read_jump(release) or read_mailbox(release)
-    if wish is not None:
-        return wish
-    if is_before_the_first_move(release.status):
-        return check_before_the_first_move(release)
-    if release.ours.state == StepState.COMPLETED:
-        # The goal is written before any change: after a crash halfway, a step would otherwise undo the end, and
-        # freeze a workload whose owner's values are restored already.
-        going = ending(release, Goal.SUCCESS)
-        return going.progressing(reasons.FINALISING, messages.FINALISING).stop()
-    if _is_admitted_again_without_its_pods(release):
-        return release.entering(StepState.STEP_UPGRADE).go_on()
+def _beside_older_pods(release: Release) -> Transition:
+    return with_stable_pods_returning(release, _continue(release))
+
+
+def _hold(release: Release) -> Transition:
+    return held_up(release, release.progressing(reasons.PAUSED, messages.PAUSED).stop())
+
+
+def _come_to_the_end(release: Release) -> Transition:
+    """The goal is written before any change: after a crash halfway, a step would otherwise undo the end, and freeze a
+    workload whose owner's values are restored already.
+    """
+    going = ending(release, Goal.SUCCESS)
+    return going.progressing(reasons.FINALISING, messages.FINALISING).stop()
+
+
+def _upgrade_again(release: Release) -> Transition:
+    return release.entering(StepState.STEP_UPGRADE).go_on()
+
+
+def _step(release: Release) -> Transition:
+    """The step itself, beside its background gate."""
     background = watched(_refreshed(release))
     if background.stop is not None:
         return held_up(release, background.stop)
     return _with_background_run(
         background, _with_problem(release, decide_step(release.at(background.status)))
-    )
-
-
-def _is_admitted_again_without_its_pods(release: Release) -> bool:
-    """Admission has paused the workload once more, past the move of this step, and the step's pods are gone.
-
-    A Deployment whose ReplicaSets were deleted, and whose template changed away and back before the next pass, kept
-    the pause and had no pod at all.
-    """
-    ours = release.ours
-    return (
-        release.admission_paused
-        and release.style is not Style.CANARY
-        and ours.state in STATES_AFTER_PODS
-        and not batch_is_ready(release, ours.step, release.ready(release.new_pods))
     )
 
 
@@ -315,6 +229,9 @@ def _start_over(release: Release) -> Transition:
     """Revert the changes of the abandoned release, then begin again with the present template."""
     stable = stable_after(release)
     release = release.progressing(reasons.INITIALIZING, messages.CONTINUOUS)
+    alone = abandoned_pods_serve_alone(release.noting(stable_revision=stable[0]))
+    if alone is not None:
+        return release.stop(problem=alone)
     release = ending(release, Goal.CONTINUOUS)
     release = release.noting(stable_revision=stable[0], stable_template=stable[1])
     stop = finalise(release, Goal.CONTINUOUS)
@@ -377,8 +294,9 @@ def workload_gone(release: Release) -> Transition:
 # --- the end ------------------------------------------------------------------------------------
 
 
-def _end(release: Release, goal: Goal) -> Transition:
+def _end(release: Release) -> Transition:
     """Carry out the sequence of the goal; then the release is over."""
+    goal = Goal(release.ours.goal)
     release = ending(release, goal)
     stop = finalise(release, goal)
     if stop is not None:
@@ -426,3 +344,64 @@ def completed(status: RolloutStatus) -> bool:
     """The release under way has ended."""
     found = condition(status, "Progressing")
     return found is not None and found.reason == reasons.COMPLETED
+
+
+# --- the order of rank --------------------------------------------------------------------------
+
+OF_THE_WORKLOAD = (
+    Disturbance(
+        "The workload was deleted and created again.", when(workload_was_replaced, workload_gone)
+    ),
+    Disturbance("The template is the stable one again: rollback.", when(rolled_back, _go_back)),
+    Disturbance(
+        "The workload has lost its marks or its hold: it gets them back.",
+        when(lost_its_hold, _freeze_again),
+    ),
+    Disturbance("The stable ReplicaSet was deleted: it is made again.", rebuilt),
+    Disturbance(
+        "The template is a third one: the release starts again with it.",
+        when(another_revision_came, _make_room),
+    ),
+    Disturbance("The release ends: its end goes on.", when(ends, _end)),
+)
+"""Asked in every state of a release, its end included."""
+
+OF_THE_PODS = (
+    Disturbance(
+        "The workload is scaled to zero, or returns from zero.",
+        when(is_or_was_scaled_away, _return_from_zero),
+    ),
+    Disturbance(
+        "Only older pods run in the place of stable ones: they give it back beside the step.",
+        when(only_older_pods_are_in_the_way, _beside_older_pods),
+    ),
+    Disturbance(
+        "The workload returned from zero as the new revision.",
+        when(returned_as_new, _return_from_zero),
+    ),
+    Disturbance(
+        "More pods are new than any step asked for: stable ones take their places.",
+        when(too_many_are_new, surplus_new_pods.begin_exchange),
+    ),
+    Disturbance(
+        "Traffic goes to a revision without ready pods.", when(new_side_is_led_away, _withdraw)
+    ),
+)
+"""Asked while a release is in its steps."""
+
+OF_THE_STEP = (
+    Disturbance("`spec.strategy.paused`.", when(is_paused, _hold)),
+    Disturbance("An edited plan.", replan),
+    Disturbance("A jump.", read_jump),
+    Disturbance("An approval.", read_mailbox),
+    Disturbance(
+        "The release has not moved yet: its requirements are checked.",
+        when(has_not_moved, check_before_the_first_move),
+    ),
+    Disturbance("All steps are done: the end begins.", when(is_through, _come_to_the_end)),
+    Disturbance(
+        "Admission paused the workload again, and the pods of the step are gone: they are created again.",
+        when(is_admitted_again_without_its_pods, _upgrade_again),
+    ),
+)
+"""Asked while the pods of a release are where its step left them. The wishes of people come first."""

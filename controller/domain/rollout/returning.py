@@ -9,14 +9,11 @@ rollback.
 from controller.api import names
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
-from controller.domain.decision import Action, MarkPod
+from controller.domain.decision import POD, Action, SetMetadata
 from controller.domain.pods.partition import ordinals
 from controller.domain.pods.returning import to_label
 from controller.domain.rollout.by_id import share_by_id
-from controller.domain.rollout.release_context import (
-    Style,
-    known_template,
-)
+from controller.domain.rollout.release_context import Style, known_template
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.shared_routing import divides_traffic
 from controller.domain.rollout.transition import Stop
@@ -59,17 +56,23 @@ def mark_pods_that_stayed(release: Release) -> Stop | None:
         return None
     rollout_id = observed_id(release)
     actions: tuple[Action, ...] = tuple(
-        MarkPod(pod.metadata.key, pod.metadata.uid, rollout_id)
+        _marked(pod, rollout_id)
         for pod in release.new_pods
         if not pod.metadata.deleting and pod.metadata.labels.get(names.NO_NEED_UPDATE) != rollout_id
     )
     return release.stop(*actions) if actions else None
 
 
+def _marked(pod: Pod, rollout_id: str | None) -> SetMetadata:
+    """The pod never left the revision to which the release of this id goes back."""
+    labels = {names.NO_NEED_UPDATE: rollout_id}
+    return SetMetadata(POD, pod.metadata.key, pod.metadata.uid, labels=labels)
+
+
 def unmark(release: Release) -> Stop | None:
     """Remove these marks from all pods."""
     actions: tuple[Action, ...] = tuple(
-        MarkPod(pod.metadata.key, pod.metadata.uid, "")
+        _marked(pod, None)
         for pod in release.workload.pods
         if names.NO_NEED_UPDATE in pod.metadata.labels and not pod.metadata.deleting
     )

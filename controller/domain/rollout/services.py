@@ -13,12 +13,13 @@ from controller.api.networking import Service
 from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import (
+    SERVICE,
     Action,
-    DeleteCanaryService,
     EnsureCanaryService,
     PinService,
     Refusal,
     UnpinService,
+    deletion,
 )
 from controller.domain.rollout import routing
 from controller.domain.rollout.empty_sides import led_away, own_selector, selects_any
@@ -297,7 +298,7 @@ def _version_of(release: Release, service: str) -> str:
 def canary_service_deletions(release: Release) -> tuple[Action, ...]:
     """Canary Services that were made for this Rollout and still exist."""
     return tuple(
-        DeleteCanaryService(found.metadata.key, found.metadata.uid)
+        deletion(SERVICE, found.metadata)
         for found in _own_canary_services(release)
         if not found.metadata.deleting
     )

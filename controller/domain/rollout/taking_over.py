@@ -12,19 +12,20 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.autoscaling import Autoscaler
-from controller.api.jsontree import JsonObject, child
+from controller.api.jsontree import JsonObject, child, text
 from controller.api.meta import Key
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
-from controller.api.workload_kinds import WorkloadKind
+from controller.api.workload_kinds import KindName, WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
     DropBatchRelease,
     Note,
     PinService,
+    Reference,
+    SetMetadata,
     TakeOverAutoscaler,
     TakeOverCanary,
-    TakeOverRoute,
     TakeOverWorkload,
 )
 from controller.domain.observation import RoutePresent, WorkloadSeen
@@ -140,17 +141,29 @@ def _autoscaler(release: Release, found: Autoscaler) -> TakeOverAutoscaler:
     return TakeOverAutoscaler(meta.key, meta.resource_version, release.meta.name, original(found))
 
 
-def _routes(release: Release) -> tuple[TakeOverRoute, ...]:
+def _routes(release: Release) -> tuple[SetMetadata, ...]:
     """The gateway objects whose original the original controller does not store."""
     found = []
     for route in release.seen.routes:
         if not isinstance(route.state, RoutePresent) or route.state.in_use:
             continue
-        text = computed_original(bytes(route.state.raw), route.reference)
-        if text is not None:
+        found_out = computed_original(bytes(route.state.raw), route.reference)
+        if found_out is not None:
             key = Key(release.namespace, route.reference.name)
-            found.append(TakeOverRoute(route.reference, key, text, route.state.raw))
+            found.append(_stored(route.reference, key, original=found_out, raw=route.state.raw))
     return tuple(found)
+
+
+def _stored(reference: Reference, key: Key, *, original: str, raw: msgspec.Raw) -> SetMetadata:
+    """The reconstructed original, in the place where originals are kept."""
+    return SetMetadata(
+        KindName(reference.api_version, reference.kind),
+        key,
+        resource_version=text(
+            msgspec.json.decode(raw, type=JsonObject), "metadata", "resourceVersion"
+        ),
+        annotations={names.ORIGINAL_SPEC: original},
+    )
 
 
 def _pins(release: Release) -> tuple[PinService, ...]:

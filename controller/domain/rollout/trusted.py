@@ -15,22 +15,14 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec import structs
 
-from controller.api.rollout import (
-    CanaryStatus,
-    Phase,
-    RolloutStatus,
-    StepState,
-)
+from controller.api.rollout import CanaryStatus, Phase, RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout.beginning import stable_at_admission
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import go_to
-from controller.domain.rollout.release_context import (
-    known_template,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import known_template, moonshift_status
 from controller.domain.rollout.release_value import Release
 
 SKEW = timedelta(minutes=10)

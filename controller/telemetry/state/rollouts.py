@@ -14,11 +14,7 @@ from controller.domain.conditions import find_condition
 from controller.domain.observation import Observation
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.pause import a_person_is_waited_for
-from controller.domain.rollout.release_context import (
-    Style,
-    canary_status,
-    moonshift_status,
-)
+from controller.domain.rollout.release_context import Style, canary_status, moonshift_status
 from controller.domain.rollout.release_value import Release, as_stored
 from controller.domain.traffic.drift.policy import DRIFTED
 from controller.telemetry.state.gauge import Sample, StateGauge, bounded

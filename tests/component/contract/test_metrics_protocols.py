@@ -4,10 +4,10 @@ import inspect
 
 import pytest
 
-from controller.kube.api import RequestMetrics
 from controller.kube.events import EventMetrics
 from controller.kube.lease import KubeLeaseStore
 from controller.kube.reflector import ReflectorMetrics
+from controller.kube.sending import RequestMetrics
 from controller.runtime.leader import LeaderMetrics, LeaseStore
 from controller.runtime.worker import ReconcileMetrics
 from controller.runtime.workqueue import QueueMetrics

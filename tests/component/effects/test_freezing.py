@@ -12,7 +12,8 @@ from controller.api.names import (
 )
 from controller.api.workload_kinds import DEPLOYMENT, KindName
 from controller.domain.decision import (
-    DeleteReplicaSet,
+    REPLICA_SET,
+    DeleteObject,
     Done,
     FreezeWorkload,
     NotYet,
@@ -20,8 +21,8 @@ from controller.domain.decision import (
     SetCurrentRevision,
 )
 from controller.effects.freezing import freeze
+from controller.effects.objects import delete
 from controller.effects.podsets import set_current_revision
-from controller.effects.workloads import delete_replica_set
 from controller.effects.writes import Writes
 from controller.errors import Conflict
 from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
@@ -102,9 +103,8 @@ async def test_a_replica_set_is_deleted_by_its_uid() -> None:
     kube = ApiDouble()
     kube.put(REPLICA_SETS, {"kind": "ReplicaSet", "metadata": {"name": "web-2", "uid": "u2"}})
     writes = Writes(kube, LedgerDouble())
-    assert await delete_replica_set(writes, DeleteReplicaSet(Key("shop", "web-2"), "u2")) == Done(
-        wrote=True
-    )
+    action = DeleteObject(REPLICA_SET, Key("shop", "web-2"), "u2")
+    assert await delete(writes, REPLICA_SETS, action) == Done(wrote=True)
     assert kube.writes == ["delete web-2"]
 
 

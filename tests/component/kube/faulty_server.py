@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from controller.kube.api import ControllerApi, Limits, RequestMetrics
+from controller.kube.api import ControllerApi
 from controller.kube.client import KubeClient
 from controller.kube.credentials import Source
+from controller.kube.sending import Limits, RequestMetrics
 from controller.runtime.rate import TokenBucket
 
 

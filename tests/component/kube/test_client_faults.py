@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from controller.errors import Forbidden, ServerFault, Throttled, Unauthorized, Unreachable
-from controller.kube.api import ControllerApi, Limits
+from controller.kube.api import ControllerApi
 from controller.kube.client import KubeClient
 from controller.kube.credentials import Source
 from controller.kube.resources import PODS
+from controller.kube.sending import Limits
 from controller.runtime.rate import TokenBucket
 from tests.component.kube.faulty_server import (
     FaultyServer,

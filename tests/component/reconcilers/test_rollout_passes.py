@@ -10,9 +10,10 @@ from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Rollout, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import (
+    POD,
     Action,
     Decision,
-    DeletePod,
+    DeleteObject,
     Done,
     NotYet,
     Outcome,
@@ -247,7 +248,9 @@ async def test_the_state_that_waits_for_endpoints_is_written_alone_when_they_are
     assert passes.entered == [StepState.STEP_TRAFFIC_ROUTING]
 
 
-FIRST, SECOND = DeletePod(Key("shop", "web-1"), "u1"), DeletePod(Key("shop", "web-2"), "u2")
+FIRST, SECOND = (
+    DeleteObject(POD, Key("shop", name), uid) for name, uid in (("web-1", "u1"), ("web-2", "u2"))
+)
 
 
 class TwoActions(Passes):

@@ -10,7 +10,7 @@ stable pods do not become ready in time (`awaiting_stable`), the abandoned ones 
 
 from controller.api.quantity import scaled_up
 from controller.api.workloads import ReplicaSet
-from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
+from controller.domain.decision import REPLICA_SET, Action, PaceDeployment, SetSize, size
 from controller.domain.pods.deployment import Limits, owners_limits
 from controller.domain.pods.trouble import without_room
 from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
@@ -145,5 +145,5 @@ def _with_owners_surge(release: Release, limits: Limits) -> tuple[Action, ...]:
     return (surge,) if _unused_surge(release, limits) else ()
 
 
-def _sized(rs: ReplicaSet, replicas: int) -> ScaleReplicaSet:
-    return ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, replicas)
+def _sized(rs: ReplicaSet, replicas: int) -> SetSize:
+    return size(REPLICA_SET, rs.metadata, replicas)

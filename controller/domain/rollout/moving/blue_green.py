@@ -9,10 +9,12 @@ Invariant: no autoscaler changes the size while the pods are doubled.
 from controller.api import names
 from controller.api.quantity import IntOrPercent, scaled_up
 from controller.domain.decision import (
+    REPLICA_SET,
     Action,
     FreezeReplicaSet,
     PaceDeployment,
-    ScaleReplicaSet,
+    SetSize,
+    size,
 )
 from controller.domain.pods.deployment import (
     WrittenLimits,
@@ -89,8 +91,7 @@ class BlueGreenDeployment(Deployments):
         if stable is None or not (stable.active or was_rebuilt(stable)):
             return ()
         if stable.spec.replicas < release.replicas:
-            size = release.replicas
-            return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, size),)
+            return (size(REPLICA_SET, stable.metadata, release.replicas),)
         return _surplus_leaves(release) if was_rebuilt(stable) else ()
 
     def returned_as_new(self, release: Release) -> bool:
@@ -98,10 +99,6 @@ class BlueGreenDeployment(Deployments):
         stable = stable_replica_set(release)
         made_again = stable is not None and was_rebuilt(stable)
         return not made_again and super().returned_as_new(release)
-
-    def old_share(self, release: Release, index: int) -> Stop | None:
-        """The old pods stay until the end."""
-        return None
 
     def keep(self, release: Release, index: int) -> tuple[Action, ...]:
         """A manual change of the limits is corrected."""
@@ -132,7 +129,7 @@ def _surge(release: Release, index: int) -> IntOrPercent:
     return present if more and not admission_paused(release.deployment) else share
 
 
-def _surplus_leaves(release: Release) -> tuple[ScaleReplicaSet, ...]:
+def _surplus_leaves(release: Release) -> tuple[SetSize, ...]:
     """The Deployment's controller made new pods in the place of stable ones; with all of these back, and their share,
     there are as many new ones as the surge allows.
     """
@@ -141,7 +138,7 @@ def _surplus_leaves(release: Release) -> tuple[ScaleReplicaSet, ...]:
         return ()
     most = min(release.replicas, read_rolling_limits(release.deployment).surge)
     return tuple(
-        ScaleReplicaSet(found.metadata.key, found.metadata.uid, most)
+        size(REPLICA_SET, found.metadata, most)
         for found, hashed in release.workload.replica_sets
         if hashed == release.template_hash and found.spec.replicas > most
     )

@@ -1,7 +1,4 @@
-"""Chooses the mechanism for a Rollout's workload, by its style and its kind.
-
-A mechanism that serves several kinds asks for the kind itself where the API of these kinds differs.
-"""
+"""Chooses the mechanism for a Rollout's workload, by its style and its kind."""
 
 from typing import assert_never
 
@@ -12,13 +9,18 @@ from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
 from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.moving.node_by_node import NodeByNode
 from controller.domain.rollout.moving.paced_deployment import PacedDeployment
-from controller.domain.rollout.moving.partitioned import PartitionedSet
+from controller.domain.rollout.moving.partitioned import (
+    PartitionedCloneSet,
+    PartitionedDaemonSet,
+    PartitionedStatefulSet,
+)
 from controller.domain.rollout.release_context import Style
 from controller.domain.rollout.release_value import Release
 
 _PACED, _EXTRA = PacedDeployment(), ExtraDeployment()
 _BLUE_GREEN, _DOUBLED = BlueGreenDeployment(), DoubledCloneSet()
-_PARTITIONED, _NODE_BY_NODE = PartitionedSet(), NodeByNode()
+_STATEFUL_SET, _CLONE_SET = PartitionedStatefulSet(), PartitionedCloneSet()
+_ADVANCED_DAEMON_SET, _NODE_BY_NODE = PartitionedDaemonSet(), NodeByNode()
 
 
 def mechanism_of(release: Release) -> Mechanism:
@@ -38,8 +40,12 @@ def _by_partition(kind: WorkloadKind) -> Mechanism:
     match kind:
         case WorkloadKind.DEPLOYMENT:
             return _PACED
-        case WorkloadKind.STATEFUL_SET | WorkloadKind.CLONE_SET | WorkloadKind.ADVANCED_DAEMON_SET:
-            return _PARTITIONED
+        case WorkloadKind.STATEFUL_SET:
+            return _STATEFUL_SET
+        case WorkloadKind.CLONE_SET:
+            return _CLONE_SET
+        case WorkloadKind.ADVANCED_DAEMON_SET:
+            return _ADVANCED_DAEMON_SET
         case WorkloadKind.DAEMON_SET:
             return _NODE_BY_NODE
         case _:

@@ -18,6 +18,7 @@ from controller.domain.pods.doubling import Doubling
 from controller.domain.pods.partition import CLOSED, MOVES_NO_POD, moving_no_pod, surging
 from controller.domain.pods.running import name_on_pods
 from controller.domain.rollout.moving.from_zero import leaves_stable_pods
+from controller.domain.rollout.moving.given_up import SetsWithLimits
 from controller.domain.rollout.moving.sets import (
     alive_pods,
     deletion_of,
@@ -30,50 +31,53 @@ from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
-def only_stable_returns(release: Release) -> Stop | None:
-    """No pod is made until the stable revision is the current one."""
-    if not _revision(release):
+class CloneSets(SetsWithLimits):
+    """The order in which revisions return from zero replicas, for a CloneSet in any style."""
+
+    def only_stable_returns(self, release: Release) -> Stop | None:
+        """No pod is made until the stable revision is the current one."""
+        if not _revision(release):
+            return None
+        closing = _held(release, CLOSED)
+        return release.stop(*closing) if closing or not release.observed else None
+
+    def returned_as_new(self, release: Release) -> bool:
+        """The new revision is current although no step was to take all pods: only scaling from zero does that."""
+        stable = release.ours.stable_revision
+        if (
+            release.admission_paused
+            or release.ours.returning
+            or not _revision(release)
+            or release.pods_of(stable)
+        ):
+            return False
+        filled = bool(release.new_pods) or not release.workload.pods
+        return filled and not _is_current(release, stable) and leaves_stable_pods(release)
+
+    def bring_stable_back(self, release: Release) -> Stop | None:
+        """Make the stable revision the current one; wait until every pod has it and is ready."""
+        name = _revision(release)
+        if not name:
+            return None
+        stable = release.ours.stable_revision
+        if not _is_current(release, stable):
+            return release.stop(*_named_again(release, name))
+        opening = _held(release, release.owners_scale_limit)
+        if opening or not release.observed:
+            return release.stop(*opening)
+        counted = release.ready(release.pods_of(stable))
+        wrong = unstable_pods_to_delete(release, stable)
+        if wrong or counted.ready < release.replicas:
+            return release.stop(*wrong, wake_at=counted.next_at)
         return None
-    closing = _held(release, CLOSED)
-    return release.stop(*closing) if closing or not release.observed else None
 
-
-def returned_as_new(release: Release) -> bool:
-    """The new revision is current although no step was to take all pods: only scaling from zero does that."""
-    stable = release.ours.stable_revision
-    if (
-        release.admission_paused
-        or release.ours.returning
-        or not _revision(release)
-        or release.pods_of(stable)
-    ):
-        return False
-    filled = bool(release.new_pods) or not release.workload.pods
-    return filled and not _is_current(release, stable) and leaves_stable_pods(release)
-
-
-def bring_stable_back(release: Release) -> Stop | None:
-    """Make the stable revision the current one; wait until every pod has it and is ready."""
-    name = _revision(release)
-    if not name:
-        return None
-    stable = release.ours.stable_revision
-    if not _is_current(release, stable):
-        return release.stop(*_named_again(release, name))
-    opening = _held(release, release.owners_scale_limit)
-    if opening or not release.observed:
-        return release.stop(*opening)
-    counted = release.ready(release.pods_of(stable))
-    wrong = unstable_pods_to_delete(release, stable)
-    if wrong or counted.ready < release.replicas:
-        return release.stop(*wrong, wake_at=counted.next_at)
-    return None
+    def owners_fields(self, release: Release) -> tuple[FieldOfSpec, ...]:
+        """A CloneSet without replicas may create pods again."""
+        return opened(release)
 
 
 def opened(release: Release, named: tuple[str, ...] | None = None) -> tuple[FieldOfSpec, ...]:
     """A CloneSet that was closed may create pods again; with `named` given, exactly these pods are to be deleted."""
-    if release.kind is not WorkloadKind.CLONE_SET:
-        return ()
     live = _scale_strategy(release)
     limit = live.get("maxUnavailable")
     return _written(release, release.owners_scale_limit if limit == CLOSED else limit, named)

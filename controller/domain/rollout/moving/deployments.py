@@ -37,18 +37,6 @@ def marks_to_remove(
 class Deployments(FromZero):
     """The end of a release of a Deployment."""
 
-    def delete_excess(self, release: Release) -> tuple[Action, ...]:
-        """Nothing: a held Deployment is scaled by its own controller."""
-        return ()
-
-    def replace_abandoned(self, release: Release) -> Stop | None:
-        """Nothing: the stable revision has never shrunk."""
-        return None
-
-    def given_up_pods_leave(self, release: Release) -> Stop | None:
-        """Nothing: a Deployment has no limit that protects pods of one revision."""
-        return None
-
     def release(self, release: Release, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """Restore strategy, times and `paused` as the owner wrote them."""
         annotations, labels = marks_to_remove(release, keep_mark=keep_mark, drop_label=drop_label)

@@ -16,8 +16,7 @@ from controller.domain.pods.doubling import Present, beyond, doubled
 from controller.domain.pods.partition import CLOSED, surging
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers, services
-from controller.domain.rollout.moving import clones_from_zero
-from controller.domain.rollout.moving.given_up import SetsWithLimits
+from controller.domain.rollout.moving.clones_from_zero import CloneSets, opened
 from controller.domain.rollout.moving.sets import (
     blocked_set,
     deletion_of,
@@ -30,7 +29,7 @@ from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
-class DoubledCloneSet(SetsWithLimits):
+class DoubledCloneSet(CloneSets):
     """The surge follows the steps."""
 
     def preconditions(self, release: Release) -> Stop | None:
@@ -51,7 +50,7 @@ class DoubledCloneSet(SetsWithLimits):
         strategy = surging(owners_strategy(release), plan.partition, plan.surge)
         fields = (
             *_min_ready(release, FREEZE_MIN_READY_SECONDS),
-            *clones_from_zero.opened(release, plan.named),
+            *opened(release, plan.named),
         )
         return (*self.delete_excess(release), *set_strategy(release, strategy, fields))
 
@@ -75,27 +74,11 @@ class DoubledCloneSet(SetsWithLimits):
         """Delete the pods of the abandoned revision; all stable pods exist, so no request needs the deleted ones."""
         return make_way(release)
 
-    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
-        """The stable revision has never shrunk."""
-        return None
-
-    def only_stable_returns(self, release: Release) -> Stop | None:
-        """A CloneSet creates no pod until the stable revision is its current one again."""
-        return clones_from_zero.only_stable_returns(release)
-
-    def returned_as_new(self, release: Release) -> bool:
-        """Whether the CloneSet's controller has made the new revision the current one."""
-        return clones_from_zero.returned_as_new(release)
-
-    def bring_stable_back(self, release: Release) -> Stop | None:
-        """All pods are stable ones, and ready."""
-        return clones_from_zero.bring_stable_back(release)
-
     def owners_fields(self, release: Release) -> tuple[FieldOfSpec, ...]:
         """The owner's minReadySeconds, and an empty list of pods to delete."""
         return (
             *_min_ready(release, release.owners_values.min_ready_seconds),
-            *clones_from_zero.opened(release, ()),
+            *opened(release, ()),
         )
 
     def promoted(self, release: Release) -> Stop | None:

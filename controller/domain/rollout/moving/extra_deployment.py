@@ -5,7 +5,8 @@ Invariant: the extra Deployment never shrinks, and the stable one is not changed
 
 from controller.api.meta import Key
 from controller.api.rollout import PatchMetadata
-from controller.domain.decision import Action, EnsureCanaryDeployment, ScaleCanaryDeployment
+from controller.api.workload_kinds import DEPLOYMENT
+from controller.domain.decision import Action, EnsureCanaryDeployment, size
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.deployments import Deployments, kept_paused
@@ -41,23 +42,14 @@ class ExtraDeployment(Deployments):
         if not canary_size_is_wrong(release, index):
             return ()
         canary = release.canary
-        size = release.batch(index)
+        wanted = release.batch(index)
         if canary is not None:
-            meta = canary.deployment.metadata
-            return (ScaleCanaryDeployment(meta.key, meta.uid, size),)
-        return (_ensured(release, size),)
-
-    def old_share(self, release: Release, index: int) -> Stop | None:
-        """The old pods keep their share until the end."""
-        return None
+            return (size(DEPLOYMENT, canary.deployment.metadata, wanted),)
+        return (_ensured(release, wanted),)
 
     def keep(self, release: Release, index: int) -> tuple[Action, ...]:
         """The extra Deployment keeps its size."""
         return self.regrow(release, index)
-
-    def clear_abandoned(self, release: Release) -> Stop | None:
-        """Nothing: the end removes every extra Deployment."""
-        return None
 
     def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
         """The stable Deployment has never shrunk. If its ReplicaSet was deleted, resume it: a paused one creates no
@@ -69,13 +61,13 @@ class ExtraDeployment(Deployments):
         return (self.release(release, keep_mark=True),)
 
 
-def _ensured(release: Release, size: int) -> EnsureCanaryDeployment:
+def _ensured(release: Release, replicas: int) -> EnsureCanaryDeployment:
     rollout_uid = release.seen.rollout.metadata.uid
     name = canary_name(release.deployment, release.template_hash, rollout_uid)
     body = canary_deployment(
         release.deployment,
         name=name,
-        replicas=size,
+        replicas=replicas,
         made_from=release.template_hash,
         rollout_uid=rollout_uid,
         owners=release.owners_values,

@@ -12,9 +12,10 @@ from controller.api.quantity import scaled_down
 from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import ReplicaSet
-from controller.domain.decision import DeleteReplicaSet, ScaleReplicaSet
+from controller.domain.decision import REPLICA_SET, DeleteObject, SetSize, deletion, size
 from controller.domain.pods.deployment import admission_paused, read_rolling_limits
 from controller.domain.rollout.moving.freezing import freeze_again
+from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.release_context import (
     Style,
     known_template,
@@ -75,7 +76,7 @@ def _visited_steps(status: RolloutStatus) -> set[int]:
     return {ours.step, *(visit.step for visit in ours.visits)}
 
 
-class FromZero:
+class FromZero(Mechanism):
     """The order in which revisions return from zero replicas, for a Deployment."""
 
     def only_stable_returns(self, release: Release) -> Stop | None:
@@ -111,10 +112,6 @@ class FromZero:
         others_run = any(rs.active for rs in _others(release, stable))
         return others_run and (returning or not stable.active)
 
-    def too_many_are_new(self, release: Release) -> bool:
-        """Never: a Deployment's controller keeps its stable ReplicaSet's share."""
-        return False
-
     def bring_stable_back(self, release: Release) -> Stop | None:
         """Pause the Deployment and scale the stable ReplicaSet up; wait until its pods are ready."""
         stable = stable_replica_set(release)
@@ -142,18 +139,16 @@ class FromZero:
         return release.stop(*gone) if gone or alive else None
 
 
-def _deletions(release: Release, stable: ReplicaSet) -> tuple[DeleteReplicaSet, ...]:
+def _deletions(release: Release, stable: ReplicaSet) -> tuple[DeleteObject, ...]:
     """The ReplicaSets that the Deployment's controller would fill before the stable one."""
     return tuple(
-        DeleteReplicaSet(rs.metadata.key, rs.metadata.uid)
+        deletion(REPLICA_SET, rs.metadata)
         for rs in _others(release, stable)
         if _is_of_template(release, rs) or _made_after(rs, stable)
     )
 
 
-def _stable_in_addition(
-    release: Release, stable: ReplicaSet
-) -> tuple[ScaleReplicaSet | DeleteReplicaSet, ...]:
+def _stable_in_addition(release: Release, stable: ReplicaSet) -> tuple[SetSize | DeleteObject, ...]:
     """Half of the pods, in addition to the new ones: the Deployment's controller removes the surplus pods from the
     larger ReplicaSet.
 
@@ -174,7 +169,8 @@ def _stable_in_addition(
         release.replicas > 1
         and {names.DESIRED_REPLICAS, names.MAX_REPLICAS} <= stable.metadata.annotations.keys()
     )
-    added = ScaleReplicaSet(
+    added = SetSize(
+        REPLICA_SET,
         stable.metadata.key,
         stable.metadata.uid,
         half,
@@ -187,7 +183,7 @@ def _stable_in_addition(
     return (_least_ready_shrunk(release, others, half - room), added)
 
 
-def _least_ready_shrunk(release: Release, others: list[ReplicaSet], pods: int) -> ScaleReplicaSet:
+def _least_ready_shrunk(release: Release, others: list[ReplicaSet], pods: int) -> SetSize:
     """Take so many pods from the ReplicaSet with the fewest ready ones.
 
     Of ReplicaSets of the same size, the Deployment's controller takes surplus pods from the oldest one: it would
@@ -195,16 +191,12 @@ def _least_ready_shrunk(release: Release, others: list[ReplicaSet], pods: int) -
     """
     least = min(others, key=lambda rs: release.ready(release.pods_of(rs.revision)).ready)
     left = max(0, least.spec.replicas - pods)
-    return ScaleReplicaSet(least.metadata.key, least.metadata.uid, left)
+    return size(REPLICA_SET, least.metadata, left)
 
 
-def _emptied(release: Release, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:
+def _emptied(release: Release, stable: ReplicaSet) -> tuple[SetSize, ...]:
     """Scale every other ReplicaSet to zero; empty if no other one wants a pod."""
-    return tuple(
-        ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0)
-        for rs in _others(release, stable)
-        if rs.active
-    )
+    return tuple(size(REPLICA_SET, rs.metadata, 0) for rs in _others(release, stable) if rs.active)
 
 
 def _is_marked(release: Release, stable: ReplicaSet) -> bool:

@@ -22,7 +22,6 @@ from controller.domain.pods.partition import (
     partition_of,
     partitioned,
 )
-from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.sets import (
     Sets,
     alive_pods,
@@ -43,15 +42,21 @@ BY_NODES = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
 class SetsWithLimits(Sets):
     """Answers that are the same for all kinds, where the owner's limits keep pods from a new template."""
 
-    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
-        """There is no surge: stable pods take the places of new ones, also of those that the owner's limits protect."""
-        if owner_limits_updates(release):
-            return given_up_moves(release, self.owners_fields(release))
-        return super().scale_up_stable(release, stable)
-
     def given_up_pods_leave(self, release: Release) -> Stop | None:
         """The pods of given-up revisions are replaced before the owner's limits return."""
         return given_up_pods_leave(release, self.owners_fields(release))
+
+
+def stable_takes_places(
+    release: Release, fields: tuple[FieldOfSpec, ...] = ()
+) -> tuple[Action, ...]:
+    """There is no surge: stable pods take the places of new ones, also of those that the owner's limits protect.
+
+    A rollback is the owner's own update, and the traffic follows it.
+    """
+    if owner_limits_updates(release):
+        return given_up_moves(release.at(release.stored), fields)
+    return set_strategy(release, owners_strategy(release)) if release.admission_paused else ()
 
 
 def given_up_pods(release: Release) -> list[Pod]:

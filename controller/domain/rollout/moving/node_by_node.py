@@ -6,15 +6,15 @@ held; otherwise its own controller would delete other pods at the same time.
 
 from controller.domain.decision import Action
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.moving import nodes_from_zero
-from controller.domain.rollout.moving.given_up import SetsWithLimits
+from controller.domain.rollout.moving.given_up import stable_takes_places
 from controller.domain.rollout.moving.nodes import deleted_node_by_node
+from controller.domain.rollout.moving.nodes_from_zero import DaemonSets
 from controller.domain.rollout.moving.sets import blocked_set
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
 
-class NodeByNode(SetsWithLimits):
+class NodeByNode(DaemonSets):
     """Pods are replaced node by node."""
 
     def preconditions(self, release: Release) -> Stop | None:
@@ -33,20 +33,12 @@ class NodeByNode(SetsWithLimits):
             self.grow(release, index, Readiness(0, 0), give_back=True) if release.observed else ()
         )
 
-    def returned_as_new(self, release: Release) -> bool:
-        """All nodes were gone, and no step replaces all pods."""
-        return nodes_from_zero.returned_as_new(release)
-
-    def too_many_are_new(self, release: Release) -> bool:
-        """Nodes joined or returned."""
-        return nodes_from_zero.too_many_are_new(release)
-
-    def bring_stable_back(self, release: Release) -> Stop | None:
-        """Swap in the stable template where there are new pods; then all pods are stable and ready."""
-        return nodes_from_zero.bring_stable_back(release)
-
     def clear_abandoned(self, release: Release) -> Stop | None:
         """Nothing to delete: a pod deleted now would return as the newest revision. The steps delete abandoned pods
         before stable ones.
         """
         return blocked_set(release)
+
+    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
+        """Stable pods take the places of new ones."""
+        return stable_takes_places(release)

@@ -49,10 +49,6 @@ class PacedDeployment(Deployments):
         """The next change of the limits."""
         return pace(release, index, counted, give_back=give_back)
 
-    def regrow(self, release: Release, index: int) -> tuple[Action, ...]:
-        """Nothing: the Deployment's own controller restores its pods."""
-        return ()
-
     def old_share(self, release: Release, index: int) -> Stop | None:
         """No surge is left from growing, and the old pods that it replaced are gone."""
         if old_share_removed(release, index):

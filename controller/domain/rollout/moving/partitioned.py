@@ -3,8 +3,8 @@
 Invariant: pods of an abandoned revision never block another one.
 """
 
-from controller.api.workload_kinds import WorkloadKind
-from controller.domain.decision import Action, FieldOfSpec
+from controller.api.workloads import Pod
+from controller.domain.decision import Action
 from controller.domain.pods.partition import (
     counted_partition,
     kept_old,
@@ -14,13 +14,14 @@ from controller.domain.pods.partition import (
     partitioned,
 )
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.moving import clones_from_zero, nodes_from_zero, sets_from_zero
 from controller.domain.rollout.moving.abandoned_pods import (
     clear_abandoned_pods,
     replace_abandoned_pods,
 )
-from controller.domain.rollout.moving.given_up import SetsWithLimits
+from controller.domain.rollout.moving.clones_from_zero import CloneSets
+from controller.domain.rollout.moving.given_up import SetsWithLimits, stable_takes_places
 from controller.domain.rollout.moving.nodes import abandoned_go_first, deleted_node_by_node
+from controller.domain.rollout.moving.nodes_from_zero import DaemonSets
 from controller.domain.rollout.moving.sets import (
     blocked_set,
     delete_pods,
@@ -30,6 +31,7 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
+from controller.domain.rollout.moving.sets_from_zero import StatefulSets
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.returning import mark_pods_that_stayed
 from controller.domain.rollout.transition import Stop
@@ -42,18 +44,20 @@ class PartitionedSet(SetsWithLimits):
         """Its owner has not paused it, its controller has caught up, and no abandoned pod blocks it."""
         blocked = blocked_set(release) or mark_pods_that_stayed(release)
         if blocked is not None or release.ours.returning:
-            return blocked or _unstuck(release)
+            return blocked
         return clear_abandoned_pods(release) if release.admission_paused else None
 
     def grow(
         self, release: Release, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """The step's partition."""
-        kind = release.workload.kind
-        if kind is WorkloadKind.ADVANCED_DAEMON_SET and abandoned_go_first(release, index):
-            return deleted_node_by_node(release, index)
-        strategy = partitioned(kind, owners_strategy(release), _partition(release, index))
-        return set_strategy(release, strategy, clones_from_zero.opened(release))
+        kind, partition = release.workload.kind, self.partition(release, index)
+        strategy = partitioned(kind, owners_strategy(release), partition)
+        return set_strategy(release, strategy, self.owners_fields(release))
+
+    def partition(self, release: Release, index: int) -> int | str:
+        """The partition of the step. Existing new pods stay, and no pod beyond the step becomes new."""
+        return _counted(release, index, percent=False)
 
     def keep(self, release: Release, index: int) -> tuple[Action, ...]:
         """Correct a manual edit of the partition; a set that was scaled gets the partition of its new size."""
@@ -69,70 +73,63 @@ class PartitionedSet(SetsWithLimits):
         """Delete abandoned pods as the owner allows; the set's controller creates stable ones."""
         return replace_abandoned_pods(release, enough=release.enough_for_all_traffic)
 
-    def only_stable_returns(self, release: Release) -> Stop | None:
-        """Done in the way that each kind of set allows."""
-        if release.kind is WorkloadKind.CLONE_SET:
-            return clones_from_zero.only_stable_returns(release)
-        return sets_from_zero.only_stable_returns(release)
+    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
+        """Stable pods take the places of new ones."""
+        return stable_takes_places(release, self.owners_fields(release))
 
-    def returned_as_new(self, release: Release) -> bool:
-        """Its controller has made the new revision its current one, or creates no other pods."""
-        match release.workload.kind:
-            case WorkloadKind.CLONE_SET:
-                return clones_from_zero.returned_as_new(release)
-            case WorkloadKind.STATEFUL_SET:
-                return sets_from_zero.returned_as_new(release)
-            case _:
-                return nodes_from_zero.returned_as_new(release)
 
-    def too_many_are_new(self, release: Release) -> bool:
-        """Nodes joined or returned; for the other kinds the partition keeps the stable pods' share."""
-        return nodes_from_zero.too_many_are_new(release)
+class PartitionedCloneSet(CloneSets, PartitionedSet):
+    """A CloneSet chooses the pods of a step freely; its partition is a percentage."""
 
-    def bring_stable_back(self, release: Release) -> Stop | None:
-        """All pods are stable and ready."""
-        match release.workload.kind:
-            case WorkloadKind.CLONE_SET:
-                return clones_from_zero.bring_stable_back(release)
-            case WorkloadKind.STATEFUL_SET:
-                return sets_from_zero.bring_stable_back(release)
-            case _:
-                return nodes_from_zero.bring_stable_back(release)
+    def partition(self, release: Release, index: int) -> int | str:
+        """As for other sets, so written that it fits every size."""
+        return _counted(release, index, percent=True)
 
-    def send_new_away(self, release: Release) -> Stop | None:
-        """The last new pod of a StatefulSet; pods of the other kinds are replaced before."""
-        return sets_from_zero.send_new_away(release)
 
-    def owners_fields(self, release: Release) -> tuple[FieldOfSpec, ...]:
-        """A CloneSet without replicas may create pods again."""
-        return clones_from_zero.opened(release)
+class PartitionedStatefulSet(StatefulSets, PartitionedSet):
+    """A StatefulSet updates its pods in order; a broken one blocks it for ever, so it is deleted."""
+
+    def preconditions(self, release: Release) -> Stop | None:
+        """As for other sets; in a rollback in batches, broken pods are deleted at once."""
+        blocked = super().preconditions(release)
+        return make_way(release) if blocked is None and release.ours.returning else blocked
+
+    def partition(self, release: Release, index: int) -> int | str:
+        """The ordinal from which on pods are new, unless the owner lets the set update them in any order."""
+        rolling = owners_limits(release).rolling_update
+        if rolling is not None and rolling.unordered_update is not None:
+            return super().partition(release, index)
+        first = release.pod_set.spec.ordinals
+        there = ordinals(_alive_new_pods(release), first.start if first is not None else 0)
+        return ordered_partition(release.replicas, release.wanted(index), there)
 
     def promoted(self, release: Release) -> Stop | None:
-        """As for all sets; a broken pod of a cancelled revision is deleted, because it would block a StatefulSet for
-        ever.
-        """
+        """As for all sets; a broken pod of a cancelled revision is deleted."""
         waiting = super().promoted(release)
-        if waiting is None or release.workload.kind is not WorkloadKind.STATEFUL_SET:
-            return waiting
+        if waiting is None:
+            return None
         keep = frozenset((release.ours.stable_revision, release.present_revision))
         return release.stop(*delete_pods(release, keep, unready_only=True), wake_at=waiting.wake_at)
 
 
-def _unstuck(release: Release) -> Stop | None:
-    """In a rollback in batches, broken pods are deleted at once: they would block a StatefulSet for ever."""
-    return make_way(release) if release.workload.kind is WorkloadKind.STATEFUL_SET else None
+class PartitionedDaemonSet(DaemonSets, PartitionedSet):
+    """An Advanced DaemonSet; its abandoned pods are deleted node by node before stable ones."""
+
+    def grow(
+        self, release: Release, index: int, counted: Readiness, *, give_back: bool
+    ) -> tuple[Action, ...]:
+        """The next deletions of abandoned pods, or the step's partition."""
+        if abandoned_go_first(release, index):
+            return deleted_node_by_node(release, index)
+        return super().grow(release, index, counted, give_back=give_back)
 
 
-def _partition(release: Release, index: int) -> int | str:
-    """The partition of the step. Existing new pods stay, and no pod beyond the step becomes new."""
-    kind, replicas, wanted = release.workload.kind, release.replicas, release.wanted(index)
-    new = [pod for pod in release.new_pods if not pod.metadata.deleting]
-    rolling = owners_limits(release).rolling_update
-    unordered = rolling is not None and rolling.unordered_update is not None
-    if kind is WorkloadKind.STATEFUL_SET and not unordered:
-        first = release.pod_set.spec.ordinals
-        there = ordinals(new, first.start if first is not None else 0)
-        return ordered_partition(replicas, wanted, there)
+def _alive_new_pods(release: Release) -> list[Pod]:
+    return [pod for pod in release.new_pods if not pod.metadata.deleting]
+
+
+def _counted(release: Release, index: int, *, percent: bool) -> int | str:
+    kind, replicas = release.workload.kind, release.replicas
     allowed = replicas - kept_old(partition_of(kind, live_strategy(release)), replicas)
-    percent = kind is WorkloadKind.CLONE_SET
-    return counted_partition(replicas, max(wanted, min(allowed, len(new))), percent=percent)
+    wanted = max(release.wanted(index), min(allowed, len(_alive_new_pods(release))))
+    return counted_partition(replicas, wanted, percent=percent)

@@ -15,17 +15,20 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import (
+    POD,
     Action,
-    DeletePod,
+    DeleteObject,
     FieldOfSpec,
     MoveSet,
     Refusal,
     ReleaseSet,
+    deletion,
 )
 from controller.domain.pods.partition import kept_old, with_pause_field
 from controller.domain.pods.readiness import Readiness
 from controller.domain.pods.running import name_on_pods
 from controller.domain.rollout.moving.deployments import marks_to_remove
+from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
 
@@ -88,46 +91,8 @@ def _restored_values(release: Release, values: OwnersValues) -> OwnersValues:
     return msgspec.structs.replace(values, strategy=msgspec.Raw(msgspec.json.encode(adapted)))
 
 
-class Sets:
+class Sets(Mechanism):
     """Answers that are the same for all kinds."""
-
-    def only_stable_returns(self, release: Release) -> Stop | None:
-        """Nothing to do: the controller of a set without pods counts it as its newest revision."""
-        return None
-
-    def stable_returns_first(self, release: Release, *, returning: bool) -> bool:
-        """False: under a partition the set's own controller makes pods of another revision from the stable ones."""
-        return False
-
-    def too_many_are_new(self, release: Release) -> bool:
-        """Never: the partition keeps the stable pods' share."""
-        return False
-
-    def send_new_away(self, release: Release) -> Stop | None:
-        """Nothing to do: `bring_stable_back` replaces new pods by stable ones. A StatefulSet keeps one for this."""
-        return None
-
-    def regrow(self, release: Release, index: int) -> tuple[Action, ...]:
-        """Nothing to do: the set's own controller replaces its pods."""
-        return ()
-
-    def old_share(self, release: Release, index: int) -> Stop | None:
-        """Every new pod has replaced an old one: there is no old share to remove."""
-        return None
-
-    def replace_abandoned(self, release: Release) -> Stop | None:
-        """Nothing: a DaemonSet's controller creates no pod of an older revision, and a CloneSet under blue-green has
-        all its stable pods.
-        """
-        return None
-
-    def scale_up_stable(self, release: Release, stable: Readiness) -> tuple[Action, ...] | None:
-        """There is no surge: a rollback is the owner's own update, and the traffic follows it."""
-        return set_strategy(release, owners_strategy(release)) if release.admission_paused else ()
-
-    def delete_excess(self, release: Release) -> tuple[Action, ...]:
-        """Nothing to do: the set's own controller deletes surplus pods."""
-        return ()
 
     def release(self, release: Release, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """Restore the owner's update strategy, with the pause field that clients of the original read."""
@@ -142,10 +107,6 @@ class Sets:
             labels=labels,
             fields=self.owners_fields(release),
         )
-
-    def owners_fields(self, release: Release) -> tuple[FieldOfSpec, ...]:
-        """Other fields of the spec that are restored with the strategy."""
-        return ()
 
     def promoted(self, release: Release) -> Stop | None:
         """All pods that the owner wants updated have the template, and as many are ready as the owner asks for."""
@@ -215,7 +176,7 @@ def delete_pods(
     )
 
 
-def unstable_pods_to_delete(release: Release, stable: str) -> tuple[DeletePod, ...]:
+def unstable_pods_to_delete(release: Release, stable: str) -> tuple[DeleteObject, ...]:
     """Pods that did not return from zero replicas as stable ones: unready ones at once, the others one after another.
 
     One after another means: the next ready pod is deleted when all wanted pods exist and are ready again.
@@ -232,6 +193,6 @@ def alive_pods(release: Release) -> list[Pod]:
     return [pod for pod in release.workload.pods if not pod.metadata.deleting]
 
 
-def deletion_of(pod: Pod) -> DeletePod:
+def deletion_of(pod: Pod) -> DeleteObject:
     """Delete exactly this pod, not another one that has its name later."""
-    return DeletePod(pod.metadata.key, pod.metadata.uid)
+    return deletion(POD, pod.metadata)

@@ -10,7 +10,6 @@ exchanged where the ControllerRevision of either one might be lost.
 import msgspec
 
 from controller.api.meta import Key
-from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain.decision import WriteTemplate
 from controller.domain.observation import RevisionSeen
@@ -24,11 +23,8 @@ from controller.domain.rollout.moving.sets import (
     owners_limits,
     owners_strategy,
 )
-from controller.domain.rollout.release_context import (
-    known_template,
-)
+from controller.domain.rollout.release_context import known_template
 from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 
 STABLE = "stable"
@@ -59,9 +55,9 @@ def new_pods_are_there(release: Release) -> bool:
     return new is not None and any(pod.revision == new.name for pod in alive_pods(release))
 
 
-def begin_exchange(status: RolloutStatus) -> Stop:
+def begin_exchange(release: Release) -> Stop:
     """Record that the stable template will be written; the next pass writes it."""
-    return Stop(with_moonshift_status(status, template_exchange=STABLE))
+    return release.noting(template_exchange=STABLE).stop()
 
 
 def exchange(release: Release) -> Stop | None:

@@ -14,7 +14,7 @@ from controller.api.workloads import (
     StatusCondition,
 )
 from controller.domain import reasons
-from controller.domain.decision import DeletePod
+from controller.domain.decision import DeleteObject
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
@@ -297,7 +297,7 @@ def test_a_pod_that_is_updated_in_place_on_the_way_back_is_deleted_unless_its_co
         world.cluster.pods.put(structs.replace(new, status=status))
         decided = world.pass_over(KEY)
         assert decided is not None
-        deleted |= {action.pod for action in decided.actions if isinstance(action, DeletePod)}
+        deleted |= {action.object for action in decided.actions if isinstance(action, DeleteObject)}
     assert inner_of(world).finalising_step == FinalisingStep.RESUME_WORKLOAD
     running = any(container.ready for container in containers)
     assert deleted == (set() if running else {new.metadata.key})

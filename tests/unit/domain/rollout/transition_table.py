@@ -1,8 +1,8 @@
-"""The table of `docs/states.md`: the result of each disturbance of a release in each state.
+"""The tables of `docs/states.md`: the disturbances in their order, and the result of each in each state.
 
 Each cell is played: a release of v2 is brought into the state, disturbed, and left alone until it rests; the cell says
 the reason that the condition Progressing gives first, and where the release rests. `python -m
-tests.unit.domain.rollout.transition_table` writes the table into the document; a test compares the two.
+tests.unit.domain.rollout.transition_table` writes both into the document; tests compare them.
 """
 
 import sys
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from controller.api.rollout import Phase, StepState
+from controller.domain.rollout.phases import DISTURBANCES as IN_ORDER
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
@@ -27,7 +28,8 @@ from tests.unit.builders import (
 from tests.unit.worlds import World
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "states.md"
-BEGIN, END = "<!-- played: begin -->", "<!-- played: end -->"
+PLAYED = ("<!-- played: begin -->", "<!-- played: end -->")
+RANKED = ("<!-- disturbances: begin -->", "<!-- disturbances: end -->")
 STEPS = make_steps("20%", "50%")
 STYLES = ("partition", "canary")
 
@@ -183,20 +185,29 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def written() -> str:
-    """The table as the document has it."""
-    text = DOCUMENT.read_text()
-    return text.partition(BEGIN)[2].partition(END)[0].strip()
+def ranked() -> str:
+    """The disturbances in the order in which a pass asks for them."""
+    rows = (*(disturbance.words for disturbance in IN_ORDER), "The step itself.")
+    return "\n".join(f"{number}. {row}" for number, row in enumerate(rows, start=1))
+
+
+def written(marks: tuple[str, str] = PLAYED) -> str:
+    """The text between two marks of the document."""
+    return DOCUMENT.read_text().partition(marks[0])[2].partition(marks[1])[0].strip()
+
+
+def _with(text: str, marks: tuple[str, str], content: str) -> str:
+    before, begin, rest = text.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
+    if not (begin and end):
+        sys.exit(f"{DOCUMENT} has no lines {marks[0]} and {marks[1]}")
+    return f"{before}{begin}\n\n{content}\n\n{end}{after}"
 
 
 def main() -> None:
-    """Write the table into the document."""
-    text = DOCUMENT.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{DOCUMENT} has no lines {BEGIN} and {END}")
-    DOCUMENT.write_text(f"{before}{begin}\n\n{table()}\n\n{end}{after}")
+    """Write both tables into the document."""
+    text = _with(DOCUMENT.read_text(), RANKED, ranked())
+    DOCUMENT.write_text(_with(text, PLAYED, table()))
 
 
 if __name__ == "__main__":
