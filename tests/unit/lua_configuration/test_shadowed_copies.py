@@ -1,4 +1,4 @@
-"""A copy that no request can reach is left out; a step of which no copy is left is refused, with the rule that takes all.
+"""A copy that no request can reach is left out; a step without any other is refused, with the rule that takes all.
 
 Otherwise the gateway accepts the copy, the new version gets no request, and a person approves what nobody has used.
 """
