@@ -42,8 +42,8 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_third_revision_of_a_cloneset_leaves_as_many_ready_pods_as_its_owner_wants": (
         "all abandoned pods of a set go at once",
     ),
-    "test_nothing_is_exchanged_for_a_stable_revision_without_a_ready_pod": (
-        "pods are exchanged for pods that cannot start",
+    "test_the_last_ready_pods_are_not_removed_for_a_third_template": (
+        "the last ready pods are removed for a third template",
     ),
     "test_routes_lead_all_traffic_to_stable_once_two_thirds_of_its_pods_are_ready": (
         "routes leave abandoned pods before stable ones are ready",

@@ -124,12 +124,6 @@ OF_PODS: tuple[Mutation, ...] = (
             assigns("spare", "ready.ready"),
             ABANDONED_IN_SETS,
         ),
-        (
-            "pods are exchanged for pods that cannot start",
-            "_recreates",
-            without("starts"),
-            ABANDONED_IN_SETS,
-        ),
     ),
     *of(
         "rollout.moving.from_zero",

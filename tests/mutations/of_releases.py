@@ -194,6 +194,15 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
+        "rollout.serving_alone",
+        (
+            "the last ready pods are removed for a third template",
+            "abandoned_pods_serve_alone",
+            always("others"),
+            "rollout/test_serving_alone.py",
+        ),
+    ),
+    *of(
         "rollout.finalising",
         (
             "success restores the routes before the workload is upgraded",

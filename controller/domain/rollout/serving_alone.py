@@ -13,9 +13,12 @@ from controller.domain.rollout.release_value import Release
 
 
 def abandoned_pods_serve_alone(release: Release) -> Refusal | None:
-    """The reason to remove nothing: no other pod is ready than those of revisions that a new template abandons."""
+    """The reason to remove nothing: no other pod is ready than those of revisions that a new template abandons.
+
+    None if the stable revision is not known: then any of these pods may be its.
+    """
     serving, others = _ready_pods(release)
-    if not release.replicas or others or not serving:
+    if not release.ours.stable_revision or not release.replicas or others or not serving:
         return None
     pods = f"{serving} ready pod{'s' if serving > 1 else ''}"
     text = (

@@ -1,4 +1,7 @@
-"""Behaviour of kr8s and asyncio beyond their manuals, on which `controller.kube` relies; new versions must pass here first."""
+"""Behaviour of kr8s and asyncio beyond their manuals, on which `controller.kube` relies.
+
+New versions must pass here first.
+"""
 
 import asyncio
 import inspect

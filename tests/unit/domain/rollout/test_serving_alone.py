@@ -3,8 +3,12 @@
 import pytest
 
 from controller.domain import reasons
+from controller.domain.rollout.release_value import as_stored
+from controller.domain.rollout.serving_alone import abandoned_pods_serve_alone
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
+    KEY,
+    NOW,
     make_steps,
     ours_of,
     release,
@@ -74,3 +78,10 @@ def test_the_third_release_begins_when_a_stable_pod_is_ready(style: str) -> None
     wait(world, 120)
     assert not {"v2", "+v2"} & sizes_of(world).keys()
     assert {"v3", "+v3"} & sizes_of(world).keys()
+
+
+def test_an_unknown_stable_revision_holds_no_third_release() -> None:
+    seen = without_stable_pods("partition").observe(KEY)
+    assert seen is not None
+    known = as_stored(seen, NOW)
+    assert abandoned_pods_serve_alone(known.noting(stable_revision="")) is None
