@@ -58,6 +58,7 @@ PARTS = (
     Part("deliberate defects", ("mutations",)),
     *shares(2, "workloads", "cluster/test_workloads.py"),
     *shares(2, "workloads of OpenKruise", "cluster/kruise"),
+    Part("the worker killed in every call", ("kill/test_worker.py",)),
     Part("gateway kinds and replays", ("cluster/test_every_kind.py", "cluster/test_replays.py")),
     Part("faults of the API server", ("faults",)),
     Part("requests through gateways", ("traffic/test_releases.py",), environment=FEWER_REQUESTS),
@@ -77,7 +78,6 @@ PARTS = (
         ),
     ),
     *shares(3, "a real node", "node"),
-    Part("the worker killed in every call", ("kill/test_worker.py",)),
     Part("the original's own tests", ("originals_suite",)),
     Part(
         "many examples of every property of a release",

@@ -18,7 +18,7 @@ NO_DRY_RUN = "does not support dry run"
 
 
 async def rehearse(writes: Writes, action: RehearseObjects) -> Done:
-    """Send each object as a dry run; what the API server refuses is raised."""
+    """Send each object as a dry run. Raises the refusal of the API server."""
     await _each(writes, DEPLOYMENTS, action.namespace, action.deployments)
     await _each(writes, SERVICES, action.namespace, action.services)
     return Done()

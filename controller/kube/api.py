@@ -12,12 +12,12 @@ import contextlib
 import copy
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import msgspec
 
 from controller.api.names import FIELD_MANAGER
-from controller.errors import BadConfiguration, Right
+from controller.errors import BadConfiguration, MoonshiftError, Right
 from controller.kube import who_may
 from controller.kube.access import Access, access_in_cluster, access_of
 from controller.kube.credentials import Source
@@ -143,11 +143,9 @@ class ControllerApi(Api):
         ) as answer:
             yield answer
 
-    @contextlib.asynccontextmanager
-    async def open_websocket(self, *_: object, **__: object) -> AsyncGenerator[Any, None]:
+    def open_websocket(self, *_: object, **__: object) -> NoReturn:
         """Refused: kr8s would open a session of its own, with neither our credentials nor our authorities."""
-        raise NotImplementedError("this client opens no WebSockets: use kr8s' own Api for exec")
-        yield
+        raise MoonshiftError("this client opens no WebSockets: use kr8s' own Api for exec")
 
 
 def _kubeconfig(access: Access) -> dict[str, Any]:

@@ -123,7 +123,7 @@ class TrafficRouting(Recorded[trafficrouting.TrafficRouting], of=TRAFFIC_ROUTING
 
 
 class Lease(Recorded[answers.Lease], of=LEASES):
-    """Who leads."""
+    """The leadership of the controller, or of one of its shards."""
 
     type = answers.Lease
 
@@ -135,24 +135,24 @@ class Secret(Recorded[answers.Secret], of=SECRETS):
 
 
 class SelfSubjectReview(Recorded[answers.Review], of=SELF_REVIEWS):
-    """The question who we are."""
+    """The question under which name the API server knows us."""
 
     type = answers.Review
 
 
 class SelfSubjectAccessReview(Recorded[answers.Review], of=ACCESS_REVIEWS):
-    """The question whether we may."""
+    """The question whether the API server would allow a request to us."""
 
     type = answers.Review
 
 
 class SubjectAccessReview(Recorded[answers.Review], of=SUBJECT_REVIEWS):
-    """The question whether somebody else may."""
+    """The question whether it would allow a request to somebody else."""
 
     type = answers.Review
 
 
 class TokenReview(Recorded[answers.TokenReview], of=TOKEN_REVIEWS):
-    """The question whose a token is."""
+    """The question to which user a token belongs."""
 
     type = answers.TokenReview

@@ -83,7 +83,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Sending:
-    """One pool for requests and one for streams; `await open()` before use, `await aclose()` after."""
+    """One pool for requests and one for streams; `open()` before use, `await aclose()` after."""
 
     def __init__(
         self,

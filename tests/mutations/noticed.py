@@ -51,7 +51,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_shared_route_stays_open_until_two_thirds_of_the_stable_pods_are_ready": (
         "a shared route closes before stable pods are ready",
     ),
-    "test_abandoned_pods_go_after_the_deadline_if_stable_ones_do_not_become_ready": (
+    "test_abandoned_pods_go_after_the_deadline_if_too_few_stable_ones_become_ready": (
         "abandoned pods are waited for without an end",
     ),
     "test_a_workload_recreated_during_a_release_starts_from_nothing": (

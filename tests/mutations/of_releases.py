@@ -198,7 +198,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         (
             "the last ready pods are removed for a third template",
             "abandoned_pods_serve_alone",
-            always("others"),
+            always("others_serve"),
             "rollout/test_serving_alone.py",
         ),
     ),

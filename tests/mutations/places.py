@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
     @property
     def node(self) -> ast.AST:
-        """What is there now."""
+        """The node that hangs there now."""
         found = getattr(self.parent, self.field)
         node: ast.AST = found if self.position is None else found[self.position]
         return node

@@ -7,6 +7,7 @@ choose the commands.
 import re
 
 from controller.cli.views.view import View
+from controller.domain.rollout.serving_alone import NOBODY_WOULD_SERVE
 
 _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _POD = re.compile(rf"\bpod ({_NAME}): ")
@@ -85,6 +86,11 @@ def new_pods_are_missed(message: str) -> bool:
 def stable_pods_are_missed(message: str) -> bool:
     """No pod of the old version is ready."""
     return message.startswith("no pod of the stable revision ")
+
+
+def nobody_would_serve(message: str) -> bool:
+    """Another template came while the pods of the release so far serve alone."""
+    return NOBODY_WOULD_SERVE in message
 
 
 def quota(message: str) -> bool:

@@ -51,10 +51,14 @@ def paused_by_owner(case: Case) -> tuple[Remedy, ...]:
 def no_endpoints(case: Case) -> tuple[Remedy, ...]:
     """One version has no ready pod behind its Service, and the other serves all requests.
 
-    If its pods are ready and the Service selects none of them, a rollback would wait for the Service as well.
+    If its pods are ready and the Service selects none of them, a rollback would wait for the Service as well. If
+    another template came meanwhile, an approval has no step to end.
     """
     if (misses := mentions.selecting_nothing(case.message)) is not None:
         return of_objects.selector(case, misses)
+    if mentions.nobody_would_serve(case.message):
+        what = f"FILE: the manifest of {case.workload} with the template of the release so far"
+        return (case.kubectl("apply -f FILE", what), *unready(case))
     on = (case.approve("go on without it"),) if case.summary.may_go_on else ()
     back = () if _going_back_would_wait(case) else (case.undo(),)
     return (*on, case.kubectl("get pods", "which pods there are"), *unready(case), *back)

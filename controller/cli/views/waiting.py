@@ -18,6 +18,7 @@ from controller.domain.rollout import routing
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.serving_alone import NOBODY_WOULD_SERVE
 from controller.domain.rollout.stable_capacity import stable_pods_are_needed
 from controller.domain.rollout.status import condition
 
@@ -59,12 +60,16 @@ def pods_asked_for(rollout: Rollout) -> str:
 
 
 def may_go_on(status: RolloutStatus) -> bool:
-    """Approving the step may end the stall: one side has no ready pods, and the next step may need no pods there."""
+    """Approving the step may end the stall: one side has no ready pods, and the next step may need no pods there.
+
+    Not while another template waits: no step of the release so far goes on then.
+    """
     found = condition(status, "Stalled")
     return (
         found is not None
         and found.status == "True"
         and found.reason == reasons.SIDE_WITHOUT_ENDPOINTS
+        and NOBODY_WOULD_SERVE not in found.message
     )
 
 

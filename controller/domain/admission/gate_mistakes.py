@@ -13,6 +13,7 @@ import msgspec
 
 from controller.api.analysis import Metric
 from controller.api.conversion import Unconvertible, converted
+from controller.api.decoding import decoded
 from controller.api.duration import parse_duration
 from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import V1BETA1
@@ -38,7 +39,7 @@ def gate_mistakes(obj: JsonObject) -> tuple[str, ...]:
 
 def _of_metric(raw: JsonObject, analysis: JsonObject) -> Iterator[str]:
     try:
-        metric = msgspec.json.decode(msgspec.json.encode(raw), type=Metric)
+        metric = decoded(msgspec.json.encode(raw), Metric)
     except msgspec.DecodeError:
         return
     yield from _lengths(metric)

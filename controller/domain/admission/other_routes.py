@@ -9,14 +9,12 @@ count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import COMPANION
 from controller.domain.admission.named import Named
 from controller.domain.traffic.hosts import destinations_in, is_service
 from controller.domain.traffic.plan.traffic_plan import DEFAULT_INGRESS_CLASS
-from controller.domain.traffic.tree import Tree
 
 SHOWN = 3
 """Objects in one warning: a Service may have hundreds of routes."""
@@ -97,7 +95,7 @@ def _text(one: Named, names: list[str], namespace: str) -> str:
     who, lead = ("they", "lead") if many else ("it", "leads")
     effect = (
         f"ingress-nginx divides {'their' if many else 'its'} requests, too"
-        if one.class_type == TIED_TO_SERVICE
+        if one.class_type == DEFAULT_INGRESS_CLASS
         else f"all requests of {'theirs' if many else 'it'} stay on the stable version until the end of each release"
     )
     return (
@@ -109,8 +107,7 @@ def _text(one: Named, names: list[str], namespace: str) -> str:
 
 def _leads_to(other: JsonObject, service: str, namespace: str) -> bool:
     spec = child(other, "spec")
-    # Both types mean any JSON object; the walk only reads.
-    hosts = (found.host for found in destinations_in(cast("Tree", spec)))
+    hosts = (found.host for found in destinations_in(spec))
     return any(is_service(host, service, namespace) for host in (*hosts, *_backends(spec)))
 
 

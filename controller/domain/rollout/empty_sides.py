@@ -77,35 +77,36 @@ def has_ready_pods(release: Release, side: Side) -> bool:
     """
     if side.revision is SideRevision.NEW and not release.shared:
         return bool(
-            release.ready_endpoints(release.canary_service_of(side.service)) & _ready(_all(release))
+            release.ready_endpoints(release.canary_service_of(side.service))
+            & ready_uids(all_pods(release))
         )
     here = release.ready_endpoints(side.service)
-    new = _ready(release.new_pods)
+    new = ready_uids(release.new_pods)
     if side.revision is SideRevision.NEW:
         return bool(here & new)
     if release.shared:
-        return bool(here & _ready(_all(release)) - new)
+        return bool(here & ready_uids(all_pods(release)) - new)
     return bool(here & stable_uids(release))
 
 
 def reaches_a_ready_pod(release: Release, service: str) -> bool:
     """A ready pod of any revision is behind the stable Service."""
-    return bool(release.ready_endpoints(service) & _ready(_all(release)))
+    return bool(release.ready_endpoints(service) & ready_uids(all_pods(release)))
 
 
 def stable_uids(release: Release) -> frozenset[str]:
     """Ready pods of the stable revision; where that revision is not known, of all but the new one."""
     revision = release.ours.stable_revision
     if revision:
-        return _ready(release.pods_of(revision))
-    return _ready(_all(release)) - _ready(release.new_pods)
+        return ready_uids(release.pods_of(revision))
+    return ready_uids(all_pods(release)) - ready_uids(release.new_pods)
 
 
 def ready_pods_of(release: Release, side: Side) -> list[Pod]:
     """The ready pods of this side's revision, whether its Service selects them or not."""
-    new = _ready(release.new_pods)
+    new = ready_uids(release.new_pods)
     uids = new if side.revision is SideRevision.NEW else stable_uids(release)
-    return [pod for pod in _all(release) if pod.metadata.uid in uids]
+    return [pod for pod in all_pods(release) if pod.metadata.uid in uids]
 
 
 def new_side_has_ready_pods(release: Release) -> bool:
@@ -120,7 +121,9 @@ def ready_pods_if_unpinned(release: Release, service: str) -> frozenset[str]:
     if found is None or not selects_pods(found, (release.revision_label,)):
         return frozenset()
     selector = own_selector(release, service)
-    return _ready(pod for pod in _all(release) if selector.items() <= pod.metadata.labels.items())
+    return ready_uids(
+        pod for pod in all_pods(release) if selector.items() <= pod.metadata.labels.items()
+    )
 
 
 def own_selector(release: Release, service: str) -> dict[str, str]:
@@ -140,11 +143,13 @@ def selector_in_words(selector: Mapping[str, str]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 
-def _all(release: Release) -> tuple[Pod, ...]:
+def all_pods(release: Release) -> tuple[Pod, ...]:
+    """The pods of the workload and of its extra Deployments."""
     return (*release.workload.pods, *(pod for extra in release.seen.canaries for pod in extra.pods))
 
 
-def _ready(pods: Iterable[Pod]) -> frozenset[str]:
+def ready_uids(pods: Iterable[Pod]) -> frozenset[str]:
+    """UIDs of the pods that are ready and stay."""
     return frozenset(
         pod.metadata.uid
         for pod in pods

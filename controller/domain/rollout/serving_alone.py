@@ -9,7 +9,10 @@ another revision.
 
 from controller.domain import reasons
 from controller.domain.decision import Refusal
+from controller.domain.rollout.empty_sides import all_pods, ready_uids, stable_uids
 from controller.domain.rollout.release_value import Release
+
+NOBODY_WOULD_SERVE = "nobody would serve: "
 
 
 def abandoned_pods_serve_alone(release: Release) -> Refusal | None:
@@ -17,26 +20,13 @@ def abandoned_pods_serve_alone(release: Release) -> Refusal | None:
 
     None if the stable revision is not known: then any of these pods may be its.
     """
-    serving, others = _ready_pods(release)
-    if not release.ours.stable_revision or not release.replicas or others or not serving:
+    serving = ready_uids(all_pods(release))
+    others_serve = bool(stable_uids(release) or ready_uids(release.new_pods))
+    if not release.replicas or others_serve or not serving:
         return None
-    pods = f"{serving} ready pod{'s' if serving > 1 else ''}"
+    pods = f"{len(serving)} ready pod{'s' if len(serving) > 1 else ''}"
     text = (
-        f"nobody would serve: the {pods} of the release so far would be removed for the new template. Make stable "
-        "pods ready, or put the template of the release so far back (its pods stay)"
+        f"{NOBODY_WOULD_SERVE}the {pods} of the release so far would be removed for the new template. Make stable pods "
+        "ready, or put the template of the release so far back (it goes on where it was)"
     )
     return Refusal(reasons.SIDE_WITHOUT_ENDPOINTS, text)
-
-
-def _ready_pods(release: Release) -> tuple[int, int]:
-    """The number of ready pods of abandoned revisions, and that of all others."""
-    stable = release.ours.stable_revision
-    new = {pod.metadata.uid for pod in release.new_pods}
-    beside = [pod for extra in release.seen.canaries for pod in extra.pods]
-    serving = others = 0
-    for pod in (*release.workload.pods, *beside):
-        if pod.ready_since is None or pod.metadata.deleting:
-            continue
-        stays = pod.metadata.uid in new or (pod not in beside and pod.revision == stable)
-        others, serving = others + stays, serving + (not stays)
-    return serving, others

@@ -15,6 +15,7 @@ from controller.api.meta import Key
 from controller.api.networking import ServiceSpec
 from controller.api.rollout import RolloutStatus
 from controller.cli.remedies.choice import TABLE, remedies
+from controller.cli.render.words import hint
 from controller.cli.views.look import look_at
 from controller.domain import reasons
 from controller.domain.rollout.release_context import moonshift_status
@@ -71,6 +72,13 @@ def promote(world: World) -> None:
     """`moonshift promote`."""
     for _ in range(3):
         approve(world)
+
+
+def the_template_so_far_applied_and_promoted(world: World) -> None:
+    """The release goes on, and `why` offers its next command."""
+    release(world, "v2")
+    wait(world, 30)
+    promote(world)
 
 
 def retry(world: World) -> None:
@@ -255,6 +263,13 @@ def beside_lost_stable_pods() -> World:
     return world
 
 
+def beside_lost_stable_pods_and_another_template() -> World:
+    world = beside_lost_stable_pods()
+    release(world, "v3")
+    wait(world, 30)
+    return world
+
+
 SITUATIONS: dict[str, Situation] = {
     "the Service selects the old label": Situation(
         reasons.SERVICE_SELECTS_NO_POD,
@@ -312,6 +327,11 @@ SITUATIONS: dict[str, Situation] = {
         reasons.SIDE_WITHOUT_ENDPOINTS,
         beside_lost_stable_pods,
         {"moonshift approve": promote},
+    ),
+    "another template while no stable pod is ready": Situation(
+        reasons.SIDE_WITHOUT_ENDPOINTS,
+        beside_lost_stable_pods_and_another_template,
+        {"apply -f": the_template_so_far_applied_and_promoted},
     ),
 }
 
@@ -376,3 +396,15 @@ def test_each_command_that_why_offers_ends_its_situation(name: str) -> None:
         wait(again, 120)
         again.rest()
         assert reason_of(again) != situation.reason, f"{name}: {command} does not help"
+
+
+def test_no_line_asks_for_an_approval_while_another_template_waits() -> None:
+    """Nothing would come of it; `get` prints this command behind its first line."""
+
+    def shown(world: World) -> str:
+        seen = world.observe(KEY)
+        assert seen is not None
+        return hint(look_at(seen, world.cluster.now, {}).summary, PROGRAM)
+
+    assert "approve" in shown(beside_lost_stable_pods())
+    assert shown(beside_lost_stable_pods_and_another_template()) == ""

@@ -17,7 +17,7 @@ from controller.domain.decision import Action, FieldOfSpec, SetCurrentRevision
 from controller.domain.pods.doubling import Doubling
 from controller.domain.pods.partition import CLOSED, MOVES_NO_POD, moving_no_pod, surging
 from controller.domain.pods.running import name_on_pods
-from controller.domain.rollout.moving.from_zero import leaves_stable_pods
+from controller.domain.rollout.moving.from_zero import stable_pods_are_missing
 from controller.domain.rollout.moving.given_up import SetsWithLimits
 from controller.domain.rollout.moving.sets import (
     alive_pods,
@@ -43,16 +43,11 @@ class CloneSets(SetsWithLimits):
 
     def returned_as_new(self, release: Release) -> bool:
         """The new revision is current although no step was to take all pods: only scaling from zero does that."""
-        stable = release.ours.stable_revision
-        if (
-            release.admission_paused
-            or release.ours.returning
-            or not _revision(release)
-            or release.pods_of(stable)
-        ):
+        if release.admission_paused or release.ours.returning or not _revision(release):
             return False
         filled = bool(release.new_pods) or not release.workload.pods
-        return filled and not _is_current(release, stable) and leaves_stable_pods(release)
+        is_new = filled and not _is_current(release, release.ours.stable_revision)
+        return is_new and stable_pods_are_missing(release)
 
     def bring_stable_back(self, release: Release) -> Stop | None:
         """Make the stable revision the current one; wait until every pod has it and is ready."""

@@ -46,6 +46,11 @@ def leaves_stable_pods(release: Release) -> bool:
     return largest_visited_batch(release) < release.replicas
 
 
+def stable_pods_are_missing(release: Release) -> bool:
+    """No stable pod is left, although no visited step replaces all pods."""
+    return not release.pods_of(release.ours.stable_revision) and leaves_stable_pods(release)
+
+
 def largest_visited_batch(release: Release) -> int:
     """New pods that the visited step with the largest batch asks for."""
     return max(release.batch(step) for step in _visited_steps(release.status))

@@ -6,7 +6,7 @@ replaces them. Invariant: the stable revision is not decided again.
 
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.rollout.moving import surplus_new_pods
-from controller.domain.rollout.moving.from_zero import leaves_stable_pods
+from controller.domain.rollout.moving.from_zero import stable_pods_are_missing
 from controller.domain.rollout.moving.given_up import SetsWithLimits
 from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.transition import Stop
@@ -17,9 +17,7 @@ class DaemonSets(SetsWithLimits):
 
     def returned_as_new(self, release: Release) -> bool:
         """No pod is stable, although no step replaces all pods: all nodes had left."""
-        stable = release.pods_of(release.ours.stable_revision)
-        leaves_some = not stable and leaves_stable_pods(release)
-        return leaves_some and surplus_new_pods.too_many_are_new(release)
+        return stable_pods_are_missing(release) and surplus_new_pods.too_many_are_new(release)
 
     def too_many_are_new(self, release: Release) -> bool:
         """Nodes joined, and more pods are new than the step's share."""

@@ -8,7 +8,7 @@ that was created as new meanwhile is replaced by a stable one. Invariant: the st
 
 from controller.domain.decision import Action, SetCurrentRevision
 from controller.domain.pods.partition import COMPLETES_NOTHING, moving_no_pod
-from controller.domain.rollout.moving.from_zero import leaves_stable_pods
+from controller.domain.rollout.moving.from_zero import stable_pods_are_missing
 from controller.domain.rollout.moving.given_up import SetsWithLimits
 from controller.domain.rollout.moving.sets import (
     owners_strategy,
@@ -34,16 +34,10 @@ class StatefulSets(SetsWithLimits):
 
     def returned_as_new(self, release: Release) -> bool:
         """The new revision is current although no step was to take all pods: only scaling from zero does that."""
-        stable = release.ours.stable_revision
-        if (
-            release.admission_paused
-            or release.ours.returning
-            or not _can_return(release)
-            or release.pods_of(stable)
-        ):
+        if release.admission_paused or release.ours.returning or not _can_return(release):
             return False
         filled = bool(release.new_pods) and bool(_remembered(release))
-        return filled and leaves_stable_pods(release)
+        return filled and stable_pods_are_missing(release)
 
     def bring_stable_back(self, release: Release) -> Stop | None:
         """Hold the set by the partition again; wait until every pod has the stable revision and is ready.

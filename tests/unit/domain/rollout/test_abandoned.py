@@ -149,15 +149,32 @@ def test_routes_leave_the_abandoned_pods_where_a_quota_refuses_stable_ones() -> 
     assert weight_of(world) is None
 
 
-def test_abandoned_pods_go_after_the_deadline_if_stable_ones_do_not_become_ready() -> None:
+def test_abandoned_pods_that_serve_alone_outlive_the_deadline() -> None:
+    """The release had taken all pods, and the stable revision to which it goes back cannot start."""
     world = at_the_second_step(("25%", "100%"), watched=False)
     world.people.fail_pods(frozenset({revision_of(world, "v1")}))
     release(world, "v1")
     wait(world, 1)
     release(world, "v3")
-    wait(world, 599)
+    wait(world, 700)
     assert pods_of(world, "v2") > 0
-    wait(world, 3)
+    assert reason_of(world, "Stalled") == reasons.SIDE_WITHOUT_ENDPOINTS
+
+
+def test_abandoned_pods_go_after_the_deadline_if_too_few_stable_ones_become_ready() -> None:
+    world = at_the_second_step(("25%", "75%"), watched=False, routed=2)
+    first = {pod.metadata.uid for pod in world.cluster.pods}
+
+    def no_other_stable_pod_starts() -> None:
+        stable = (p for p in world.cluster.pods if p.revision == revision_of(world, "v1"))
+        later = frozenset(pod.metadata.uid for pod in stable) - first
+        world.people.fail_pods(later)
+
+    world.watchers.append(no_other_stable_pod_starts)
+    release(world, "v3")
+    wait(world, 598)
+    assert pods_of(world, "v2") > 0
+    wait(world, 30)
     assert pods_of(world, "v2") == 0
 
 

@@ -5,13 +5,18 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
+from controller.api.names import ADMISSION_PAUSE, POD_TEMPLATE_HASH
 from controller.api.rollout import BlueGreenStrategy, Phase, Strategy
 from controller.domain import reasons
+from controller.domain.decision import SetSize
+from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.release_value import as_stored
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
+    NOW,
     lose_kept,
     make_rollout,
     make_routing,
@@ -292,3 +297,35 @@ def test_a_stable_replica_set_without_annotations_comes_back_too() -> None:
     world.people.edit(KEY, replicas=10)
     world.rest()
     assert sizes_of(world) == {"v1": 8, "v2": 2}
+
+
+def test_of_two_revisions_with_half_the_pods_each_the_one_with_fewer_ready_pods_makes_room() -> (
+    None
+):
+    """Of equal ReplicaSets the Deployment's controller would shrink the oldest: the stable one that gets pods here."""
+    seen = started("partition", make_steps("50%"), watched=False).observe(KEY)
+    assert seen is not None
+    assert seen.workload is not None
+    present = seen.workload.template_hash
+    stable, new = sorted(seen.workload.replica_sets, key=lambda one: one[1] == present)
+    labels = {**new[0].metadata.labels, POD_TEMPLATE_HASH: "older"}
+    older = structs.replace(
+        new[0], metadata=structs.replace(new[0].metadata, name="older", uid="older", labels=labels)
+    )
+    empty = structs.replace(stable[0], spec=structs.replace(stable[0].spec, replicas=0))
+    held = seen.workload.deployment
+    marks = {**held.metadata.annotations, ADMISSION_PAUSE: "true"}
+    paused = structs.replace(
+        held,
+        spec=structs.replace(held.spec, paused=True),
+        metadata=structs.replace(held.metadata, annotations=marks),
+    )
+    workload = structs.replace(
+        seen.workload, object=paused, replica_sets=((empty, stable[1]), new, (older, "older"))
+    )
+    release_now = as_stored(structs.replace(seen, workload=workload), NOW)
+    stop = mechanism_of(release_now).bring_stable_back(release_now)
+    assert stop is not None
+    sizes = [(a.object.name, a.replicas) for a in stop.actions if isinstance(a, SetSize)]
+    # The limits leave no room for a pod in addition.
+    assert sizes == [("older", 0), (stable[0].metadata.name, 5)]

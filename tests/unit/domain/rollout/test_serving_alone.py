@@ -17,7 +17,7 @@ from tests.unit.builders import (
     status_of,
     wait,
 )
-from tests.unit.domain.rollout.scenes import history, started
+from tests.unit.domain.rollout.scenes import approve, history, started
 from tests.unit.worlds import World
 
 STYLES = pytest.mark.parametrize("style", ["canary", "partition", "blueGreen"])
@@ -56,15 +56,18 @@ def test_the_last_ready_pods_are_not_removed_for_a_third_template(
 
 
 @STYLES
-def test_the_pods_of_the_release_so_far_stay_when_its_template_is_put_back(style: str) -> None:
-    world = without_stable_pods(style)
+def test_the_release_so_far_goes_on_where_it_was_when_its_template_is_put_back(style: str) -> None:
+    world = started(style, make_steps("30%", "50%", "80%"), watched=False)
+    approve(world)
+    world.people.fail_pods(frozenset({revision_of(world, "v1")}))
+    world.rest()
     sizes = sizes_of(world)
     ready = history(world, lambda: ready_pods(world))
     release(world, "v3")
     wait(world, 60)
     release(world, "v2")
     wait(world, 60)
-    assert (min(ready), sizes_of(world), ours_of(world).step) == (5, sizes, 1)
+    assert (min(ready), sizes_of(world), ours_of(world).step) == (5, sizes, 2)
     assert "nobody would serve" not in status_of(world).message
 
 
