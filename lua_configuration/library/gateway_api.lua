@@ -1,5 +1,5 @@
 -- The fields of the Gateway API's routes, which other kinds also have: backendRefs, matches, and filters that change headers.
---@use tables, backends, conditions, paths
+--@use tables, backends, conditions, shadows, paths
 
 local gateway_api = {}
 
@@ -143,7 +143,7 @@ function gateway_api.shadows()
         fields = {path = "nothing", headers = "all", queryParams = "all"},
         form = conditions_of, path_of = gateway_api.path_of, matches_of = gateway_api.matches_of,
         leads_to = function(rule)
-            return ((rule.backendRefs or (rule.default or {}).backendRefs or {})[1] or {}).name
+            return shadows.main_of(rule.backendRefs or (rule.default or {}).backendRefs).name
         end,
     }
 end

@@ -1,5 +1,5 @@
 -- Matches of Istio's HTTP routes: maps of conditions by the name of a header or a parameter.
---@use tables, conditions, subsets, paths
+--@use tables, conditions, subsets, shadows, paths
 
 local istio = {}
 
@@ -125,7 +125,7 @@ function istio.shadows()
             return rule.delegate and {} or rule.match and #rule.match > 0 and rule.match or {{}}
         end,
         leads_to = function(rule)
-            return ((rule.route or {})[1] or {destination = {}}).destination.host
+            return (shadows.main_of(rule.route).destination or {}).host
         end,
     }
 end
@@ -147,7 +147,8 @@ function istio.combined(step, source, wanted)
         if wanted.path then
             entry.ignoreUriCase = nil
         end
-        if part and not excludes(entry, wanted) and add_method(entry, wanted.method) and add_named(entry, "headers", wanted.headers)
+        if part and not excludes(entry, wanted) and add_method(entry, wanted.method)
+            and add_named(entry, "headers", wanted.headers)
             and add_named(entry, "queryParams", wanted.queryParams) and not tables.contains(seen, entry) then
             table.insert(seen, entry)
             table.insert(result, {match = entry, own = own, part = part})

@@ -25,8 +25,9 @@ function routes.reached(step, kind, match)
 end
 
 ---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
----A copy that was already made for another rule is left out, and with `shadows` one of which an earlier rule has all requests. With `path_of`, a copy has what the rule's path and the step's
----have in common, and there is none if that is nothing; without it, the step's path takes the place of the rule's.
+---A copy that was already made for another rule is left out, and with `shadows` one of which an earlier rule has all
+---requests. With `path_of`, a copy has what the rule's path and the step's have in common, and there is none if that is
+---nothing; without it, the step's path takes the place of the rule's.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]

@@ -64,14 +64,27 @@ function shadows.covers(kind, outer, inner)
     return has_path(kind.path_of(outer), kind.path_of(inner))
 end
 
+---The entry to which a rule leads: the first one that gets requests.
+---@param entries table[]?
+---@return table
+function shadows.main_of(entries)
+    for _, entry in ipairs(entries or {}) do
+        if entry.weight ~= 0 then
+            return entry
+        end
+    end
+    return {}
+end
+
 ---Lets the step remember that a rule of the owner has all requests of a copy. The first one is told.
 ---@param step moonshift.Step
 ---@param kind moonshift.Shadows
 ---@param number integer place of the rule
 ---@param rule table
 function shadows.remember(step, kind, number, rule)
-    local name, target = rule.name and " (" .. rule.name .. ")" or "", kind.leads_to(rule)
-    step.taken = step.taken or "rule " .. number .. name .. ", which leads " .. (target and "to " .. target or "elsewhere")
+    local name, target = rule.name and " (" .. rule.name .. ")" or "", kind.leads_to(rule) or ""
+    local leads = target ~= "" and "to " .. target or "elsewhere"
+    step.taken = step.taken or "rule " .. number .. name .. ", which leads " .. leads
 end
 
 ---Whether requests may reach a copy with this match behind the rules before it. If not, the step remembers the rule that

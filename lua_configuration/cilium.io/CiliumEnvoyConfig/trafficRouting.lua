@@ -1,7 +1,7 @@
 --@name Cilium CiliumEnvoyConfig
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2
---@use steps, tables, backends, weights, conditions, routes, paths
+--@use steps, tables, backends, weights, conditions, routes, shadows, paths
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
 -- the new revision alone, right before them: the first that fits wins. An HTTPRoute is simpler, where there is one.
@@ -155,7 +155,7 @@ local SHADOWS = {
     },
     path_of = path_of,
     matches_of = function(route) return {route.match or {}} end,
-    leads_to = function(route) return (entries_of(route.route)[1] or {}).name end,
+    leads_to = function(route) return shadows.main_of(entries_of(route.route)).name end,
 }
 for _, name in ipairs(PATH_KEYS) do
     SHADOWS.fields[name] = "nothing"

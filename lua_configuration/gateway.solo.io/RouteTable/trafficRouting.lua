@@ -1,7 +1,7 @@
 --@name Gloo RouteTable
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2
---@use steps, tables, weights, conditions, routes, gloo, paths
+--@use steps, tables, weights, conditions, routes, shadows, gloo, paths
 --
 -- Divides the stable Service's own share of every route that leads to it, or puts copies of those routes, bound to the step's
 -- matches and to the new revision alone, right before them: the first that fits wins. Upstream groups have a script of
@@ -45,7 +45,7 @@ local SHADOWS = {
         return route.delegateAction and {} or route.matchers and #route.matchers > 0 and route.matchers or {{prefix = "/"}}
     end,
     leads_to = function(route)
-        local destination = (entries_of(route)[1] or {}).destination or {}
+        local destination = shadows.main_of(entries_of(route)).destination or {}
         return ((destination.kube or {}).ref or destination.upstream or {}).name
     end,
 }

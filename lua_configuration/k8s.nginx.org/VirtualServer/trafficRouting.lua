@@ -150,8 +150,7 @@ local SHADOWS = {
     end,
     matches_of = function(match) return {match} end,
     leads_to = function(match)
-        local splits = match.splits or {}
-        return upstream_of(match.action or (splits[1] or {}).action)
+        return upstream_of(match.action or shadows.main_of(match.splits).action)
     end,
 }
 

@@ -154,7 +154,7 @@ local SHADOWS = {
     fields = {path = "nothing", headers = "all"},
     path_of = function(match) return paths.of(match.path or {}, PATH_KEYS, "Text") end,
     matches_of = function(rule) return {rule.match or {}} end,
-    leads_to = function(rule) return tag_of(entries_of(rule)[1] or {}) end,
+    leads_to = function(rule) return tag_of(shadows.main_of(entries_of(rule))) end,
 }
 
 local function add_copies(rules, holder, wanted, earlier)

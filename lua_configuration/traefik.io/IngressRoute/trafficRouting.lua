@@ -187,7 +187,7 @@ local function is_taken(twin)
             all = all and own:find(" && " .. term .. " && ", 1, true) ~= nil
         end
         if all then
-            local target = ((other.services or {})[1] or {}).name
+            local target = shadows.main_of(other.services).name
             shadows.remember(step, {leads_to = function() return target end}, number, other)
             return true
         end
