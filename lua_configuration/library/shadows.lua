@@ -1,7 +1,7 @@
 -- Copies that no request can reach, for gateways in which the first rule that fits wins: a rule before them takes all of
 -- their requests. The gateway accepts such a copy, and the new version would be judged without any request.
 --
--- It is said of a copy only if it is certain: a copy that several rules shadow together is kept.
+-- A copy is reported only if no request can reach it for certain: a copy that several rules shadow together is kept.
 --@use tables, paths
 
 local shadows = {}
@@ -76,7 +76,7 @@ function shadows.main_of(entries)
     return {}
 end
 
----Lets the step remember that a rule of the owner has all requests of a copy. The first one is told.
+---Lets the step remember that a rule of the owner has all requests of a copy. The first such rule is reported.
 ---@param step moonshift.Step
 ---@param kind moonshift.Shadows
 ---@param number integer place of the rule

@@ -21,7 +21,7 @@ SHOWN = 3
 TIED_TO_SERVICE = DEFAULT_INGRESS_CLASS
 """ingress-nginx, and those that read its annotations."""
 CANARY = "nginx.ingress.kubernetes.io/canary"
-"""What makes an Ingress a canary: also the text by which a caller finds such Ingresses."""
+"""The annotation that makes an Ingress a canary, and the text by which a caller finds such Ingresses."""
 
 
 def words_of_neighbours(one: Named) -> tuple[bytes, ...]:

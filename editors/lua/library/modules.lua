@@ -351,8 +351,9 @@ function routes.first_time(step, value) end
 function routes.reached(step, kind, match) end
 
 ---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
----A copy that was already made for another rule is left out, and with `shadows` one of which an earlier rule has all requests. With `path_of`, a copy has what the rule's path and the step's
----have in common, and there is none if that is nothing; without it, the step's path takes the place of the rule's.
+---A copy that was already made for another rule is left out, and with `shadows` one of which an earlier rule has all
+---requests. With `path_of`, a copy has what the rule's path and the step's have in common, and there is none if that is
+---nothing; without it, the step's path takes the place of the rule's.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
@@ -380,7 +381,7 @@ function routes.carry_out(step, services, kind) end
 ---Copies that no request can reach, for gateways in which the first rule that fits wins: a rule before them takes all of
 ---their requests. The gateway accepts such a copy, and the new version would be judged without any request.
 ---
----It is said of a copy only if it is certain: a copy that several rules shadow together is kept.
+---A copy is reported only if no request can reach it for certain: a copy that several rules shadow together is kept.
 ---For scripts with the line `--@use shadows`.
 shadows = {}
 
@@ -391,7 +392,12 @@ shadows = {}
 ---@return boolean
 function shadows.covers(kind, outer, inner) end
 
----Lets the step remember that a rule of the owner has all requests of a copy. The first one is told.
+---The entry to which a rule leads: the first one that gets requests.
+---@param entries table[]?
+---@return table
+function shadows.main_of(entries) end
+
+---Lets the step remember that a rule of the owner has all requests of a copy. The first such rule is reported.
 ---@param step moonshift.Step
 ---@param kind moonshift.Shadows
 ---@param number integer place of the rule

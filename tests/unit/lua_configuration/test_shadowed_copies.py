@@ -1,6 +1,7 @@
 """A copy that no request can reach is left out; a step without any other is refused, with the rule that takes all.
 
-Otherwise the gateway accepts the copy, the new version gets no request, and a person approves what nobody has used.
+Otherwise the gateway accepts the copy, the new version gets no request, and a person approves a version that nobody
+has used.
 """
 
 from typing import Any
