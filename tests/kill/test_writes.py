@@ -13,7 +13,7 @@ from tests.kill.courses import COURSES
 from tests.kill.lanes import Laboratory
 from tests.kill.releases import STYLES
 
-SAMPLED = 10
+SAMPLED = 30
 """Every n-th case of each cell is part of every test run; it shares no factor with the three moments."""
 CELLS = tuple(Cell(style, course) for course in COURSES for style in STYLES)
 
@@ -21,7 +21,7 @@ Choice = Callable[[Cell, list[Case]], Iterable[Case]]
 
 
 def sampled(cell: Cell, cases: list[Case]) -> Iterable[Case]:
-    """The same tenth in every run; each cell begins at another case."""
+    """The same thirtieth in every run; each cell begins at another case."""
     return cases[CELLS.index(cell) % SAMPLED :: SAMPLED]
 
 

@@ -36,7 +36,7 @@ QUIET = (
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
 WORKERS = 2
-SAMPLED = 4
+SAMPLED = 12
 """`make test` tries one mutation in this number; a whole run takes minutes on two cores."""
 
 

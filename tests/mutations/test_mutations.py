@@ -94,7 +94,7 @@ def test_the_sample_has_mutations_of_nearly_every_room() -> None:
     assert len([room for room in ROOMS if found[room]]) >= len(ROOMS) - 3
 
 
-def test_every_fourth_mutation_is_caught(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_twelfth_mutation_is_caught(capsys: pytest.CaptureFixture[str]) -> None:
     assert survivors(run("--sample"), selected(["--sample"]), capsys) == []
 
 

@@ -1,7 +1,8 @@
 """Old pods and revisions that are lost, and autoscalers that cannot be held."""
 
-from tests.cluster.kinds import REPLICA_SETS
+from tests.cluster.kinds import REPLICA_SETS, ROLLOUTS
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
+from tests.cluster.status_fields import at
 from tests.cluster.story import conclude
 from tests.cluster.view import image_of
 from tests.trouble.forms import (
@@ -24,33 +25,34 @@ from tests.trouble.why import UNDO, ours, theirs
 
 async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
     """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment creates new ones instead.
-    The release stops, names the running version, and says what to type: here the old version is restored, from the
-    template that the release has kept.
+    Moonshift makes the ReplicaSet again at once, from the template that the release keeps: old pods first, then the
+    traffic, then the new pods go, and the release begins again at step 1.
     """
-    await _loses_its_old_pods(scene)
-    await scene.is_explained()
-    since = scene.newest()
-    await scene.does("kubectl moonshift undo shop")
-    scene.expect_image(STABLE_IMAGE, since)
-    scene.excused["pods_stay_within_the_surge"] = (
-        "every pod is new: two thirds of the old ones come back before a request leaves the new ones"
+    rebuilt = await _loses_its_old_pods(scene)
+    await scene.until(
+        ROLLOUTS, lambda found: at(found.get("status") or {}, 1, "StepPaused"), after=rebuilt
     )
+    await scene.at_its_share()
+    await scene.is_explained()
+    await scene.approve(1)
+    await scene.paused_at(2)
+    await scene.approve(2)
     await conclude(scene)
 
 
-async def loses_the_replica_set_of_its_old_pods_for_good(scene: Scene) -> None:
-    """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment creates new ones instead.
-    The release stops, names the running version, and says what to type: here the release ends with the new version.
+async def gets_its_old_pods_back_beside_the_new_ones(scene: Scene) -> None:
+    """Somebody deletes the ReplicaSet of the old pods, and the pods with it. Moonshift makes the ReplicaSet again at
+    once, from the template that the release keeps. Until an old pod is ready, the new ones serve; the step stays.
     """
     await _loses_its_old_pods(scene)
-    await scene.is_explained()
-    since = scene.newest()
-    await scene.does("kubectl moonshift promote shop")
-    scene.was_approved(since)
+    await scene.at_its_share()
+    await scene.gets_its_traffic()
+    await scene.approve(2)
     await conclude(scene)
 
 
-async def _loses_its_old_pods(scene: Scene) -> None:
+async def _loses_its_old_pods(scene: Scene) -> int:
+    """The revision at which its ReplicaSet is made again."""
     await scene.begin()
     await scene.reach(2)
     for rule in ("enough_pods_are_ready", "blue_green_keeps_every_old_pod"):
@@ -58,9 +60,14 @@ async def _loses_its_old_pods(scene: Scene) -> None:
     scene.excused["new_pods_find_the_stable_service_pinned"] = "there is no stable pod to lead to"
     scene.excused["new_pods_stay_within_the_approved_step"] = "its own controller made them"
     scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers"
+    for rule in ("StepsInOrder", "ShareNeverFalls"):
+        scene.excused[rule] = "the release begins again, or its traffic returns to the old pods"
+    scene.excused["pods_stay_within_the_surge"] = (
+        "old pods are added before as many new ones are removed"
+    )
     await scene.types("delete", "replicaset", _stable_replica_set(scene))
     await scene.moment()
-    await scene.stalled("StableRevisionGone")
+    return int((await scene.event("StableRebuilt"))["metadata"]["resourceVersion"])
 
 
 def _stable_replica_set(scene: Scene) -> str:
@@ -71,24 +78,6 @@ def _stable_replica_set(scene: Scene) -> str:
         and key.namespace == scene.app.namespace
         and obj["spec"]["template"]["spec"]["containers"][0]["image"] == STABLE_IMAGE
     )
-
-
-async def loses_the_replica_set_beside_its_canary(scene: Scene) -> None:
-    """The Deployment is paused until the end, so the old pods are not created again. All requests go to the new
-    revision, and approvals bring the release to its end.
-    """
-    await scene.begin()
-    await scene.reach(2)
-    for rule in ("enough_pods_are_ready", "traffic_stays_within_the_approved_step"):
-        scene.excused[rule] = "the test deleted the old pods"
-    scene.excused["new_pods_find_the_stable_service_pinned"] = "there is no stable pod to lead to"
-    await scene.types("delete", "replicaset", _stable_replica_set(scene))
-    await scene.moment()
-    await scene.stalled("SideWithoutEndpoints")
-    await scene.is_explained()
-    await scene.does("kubectl moonshift why shop")
-    await scene.approve(2)
-    await conclude(scene)
 
 
 REVISIONS = "/apis/apps/v1/namespaces/{}/controllerrevisions"
@@ -138,11 +127,10 @@ async def may_not_hold_its_autoscaler(scene: Scene) -> None:
     await conclude(scene)
 
 
-STABLE_SET_GONE = Message(
-    "Stalled StableRevisionGone",
-    f"Deployment <namespace>/shop has no pod of the stable version any more: its ReplicaSet <name> was deleted; the "
-    f"running version is {NEW_IMAGE} (<revision>). Go back with kubectl moonshift undo shop, or end the release with "
-    "the running version: kubectl moonshift promote shop; besides: <further details>",
+REBUILT = Message(
+    "Event StableRebuilt",
+    "Deployment <namespace>/shop: the stable ReplicaSet was deleted; it is made again from the template that the "
+    "release keeps",
 )
 TROUBLES = (
     Trouble(
@@ -151,30 +139,16 @@ TROUBLES = (
         (
             Row(
                 loses_the_replica_set_of_its_old_pods,
-                (STABLE_SET_GONE,),
-                ("kubectl moonshift undo shop",),
-                why=(UNDO, ours("promote", "or end the release with the running version")),
+                (REBUILT,),
+                ("nothing: the steps are approved again, from the first on",),
+                why=(ours("approve", "let the step go on"), UNDO),
                 played=(PACED,),
             ),
             Row(
-                loses_the_replica_set_of_its_old_pods_for_good,
-                (STABLE_SET_GONE,),
-                ("kubectl moonshift promote shop",),
-                why=(UNDO, ours("promote", "or end the release with the running version")),
-                played=(BLUE_GREEN,),
-            ),
-            Row(
-                loses_the_replica_set_beside_its_canary,
-                (
-                    Message(
-                        "Stalled SideWithoutEndpoints",
-                        "no pod of the stable revision is ready behind Service <namespace>/shop since <when>: all "
-                        "requests go to the new revision until one has been ready for 1 s",
-                    ),
-                ),
-                ("kubectl moonshift why shop",),
-                why=(ours("approve", "go on without it"), UNDO),
-                played=(CANARY,),
+                gets_its_old_pods_back_beside_the_new_ones,
+                (REBUILT,),
+                ("nothing",),
+                played=(BLUE_GREEN, CANARY),
             ),
         ),
         except_for={
