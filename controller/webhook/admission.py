@@ -33,6 +33,7 @@ from controller.domain.admission.rollout import admit_rollout
 from controller.domain.admission.service import admit_service, pin_of
 from controller.domain.admission.surroundings import Seen, left_in_a_hold, remarks
 from controller.domain.admission.traffic_routing import admit_traffic_routing
+from controller.domain.admission.unauthenticated import unauthenticated
 from controller.domain.admission.verdict import Amended, Refused, Verdict, in_one, json_patch
 from controller.domain.admission.workload import (
     admit_deployment,
@@ -237,7 +238,11 @@ class Admission:
         except TimeoutError:
             return ()
         texts = tuple(remark.text for remark in remarks(named, seen, namespace))
-        return (*texts, *other_routes(named, beside, namespace))
+        return (
+            *texts,
+            *unauthenticated(named, seen, namespace),
+            *other_routes(named, beside, namespace),
+        )
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
         """Keeps the stored status but for what people may ask for, and records who asked."""

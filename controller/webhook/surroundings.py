@@ -18,6 +18,7 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.api.workloads import Deployment
 from controller.domain.admission.named import Named
+from controller.domain.admission.other_routes import words_of_neighbours
 from controller.domain.admission.surroundings import Absent, Exists, Seen, Template, Unknown
 from controller.domain.availability import NotServed, Unavailable
 from controller.domain.pods.marks import marked_for
@@ -117,7 +118,7 @@ class Surroundings:
     async def beside(
         self, namespace: str, named: Sequence[Named]
     ) -> Mapping[Named, tuple[JsonObject, ...]]:
-        """The objects of a gateway object's kind that have its Service's name somewhere; empty if they cannot be read.
+        """The objects of a gateway object's kind that may matter beside it; empty if they cannot be read.
 
         Only these are decoded: a namespace may have thousands of routes.
         """
@@ -129,7 +130,8 @@ class Surroundings:
             kind = (one.api_version, one.kind)
             if kind not in read:
                 read[kind] = await self._of_kind(kind, namespace)
-            naming = (raw for raw in read[kind] if one.service.encode() in bytes(raw))
+            words = words_of_neighbours(one)
+            naming = (raw for raw in read[kind] if any(word in bytes(raw) for word in words))
             found[one] = tuple(tree for raw in naming if (tree := _tree(raw)) is not None)
         return found
 

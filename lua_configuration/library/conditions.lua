@@ -116,16 +116,35 @@ function conditions.cookie_as_header(condition)
     return {what = "header", name = "cookie", value = conditions.cookie_pattern(condition), regex = true}
 end
 
+---Whether a condition can never hold beside an inverted one for the same name: that excludes every value, this value, or
+---a beginning of it.
+---@param denied? moonshift.Denied
+---@param condition {value: string, regex?: boolean}
+---@return boolean
+function conditions.excluded(denied, condition)
+    if denied == nil then
+        return false
+    elseif denied.all or (denied.value == condition.value and not denied.regex == not condition.regex) then
+        return true
+    end
+    local prefix = denied.prefix
+    return prefix ~= nil and not condition.regex and condition.value:sub(1, #prefix) == prefix
+end
+
 ---Adds a condition to a list of named conditions, unless it is there; false if it can never hold together with one of them.
 ---@param list moonshift.NameValue[]
 ---@param condition moonshift.Condition
----@param form {exact: (fun(known: table): string?), write: (fun(condition: moonshift.Condition): table)} `exact`: the value
----  where an item asks for exactly one; `write`: a new item
+---@param form {exact: (fun(known: table): string?), write: (fun(condition: moonshift.Condition): table),
+---  denied?: fun(known: table): moonshift.Denied?} `exact`: the value
+---  where an item asks for exactly one; `write`: a new item; `denied`: what an inverted item excludes, or nil
 ---@return boolean
 function conditions.add(list, condition, form)
     local name = condition.name
     for _, known in ipairs(list) do
         local alike = known.name == name or (condition.what ~= "query" and known.name:lower() == name:lower())
+        if alike and form.denied and conditions.excluded(form.denied(known), condition) then
+            return false
+        end
         local value = alike and not condition.regex and form.exact(known)
         if value then
             return value == condition.value

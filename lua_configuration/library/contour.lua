@@ -55,6 +55,11 @@ function contour.add(list, condition)
     for _, known in ipairs(list) do
         local other = known[field]
         if other and other.name:lower() == name:lower() then
+            local part = other.notcontains
+            if conditions.excluded({all = other.notpresent, value = other.notexact}, condition)
+                or (part and not condition.regex and value:find(part, 1, true)) then
+                return false
+            end
             if condition.regex and other.regex == value then
                 return true
             elseif not condition.regex and other.exact then

@@ -1,5 +1,5 @@
 -- The fields of the Gateway API's routes, which other kinds also have: backendRefs, matches, and filters that change headers.
---@use tables, backends, conditions, paths
+--@use tables, backends, conditions, shadows, paths
 
 local gateway_api = {}
 
@@ -116,6 +116,36 @@ function gateway_api.with_path(match, path)
         result.path = tables.copy(path)
     end
     return result
+end
+
+-- The conditions of a match, each in one form.
+local function listed(items, any_case)
+    local result = {}
+    for position, item in ipairs(items or {}) do
+        result[position] = {
+            type = item.type or "Exact", name = any_case and item.name:lower() or item.name, value = item.value,
+        }
+    end
+    return result
+end
+
+local function conditions_of(match)
+    return {
+        path = match.path, method = match.method, headers = listed(match.headers, true),
+        queryParams = listed(match.queryParams),
+    }
+end
+
+---Which rules have all requests of a copy, in the form that `shadows` needs.
+---@return moonshift.Shadows
+function gateway_api.shadows()
+    return {
+        fields = {path = "nothing", headers = "all", queryParams = "all"},
+        form = conditions_of, path_of = gateway_api.path_of, matches_of = gateway_api.matches_of,
+        leads_to = function(rule)
+            return shadows.main_of(rule.backendRefs or (rule.default or {}).backendRefs).name
+        end,
+    }
 end
 
 ---A match of the stable Service's rule with an alternative of the step in addition; nil if no request fits both.

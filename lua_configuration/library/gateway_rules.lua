@@ -101,7 +101,7 @@ end
 ---@return moonshift.Precedence
 function gateway_rules.by_specificity()
     return {
-        path_of = gateway_api.path_of, rank = rank, joined = joined,
+        path_of = gateway_api.path_of, rank = rank, joined = joined, shadows = gateway_api.shadows(),
         size = function(match)
             local found = rank(match)
             return found[3] + found[4] + found[5]

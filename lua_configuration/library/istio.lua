@@ -1,5 +1,5 @@
 -- Matches of Istio's HTTP routes: maps of conditions by the name of a header or a parameter.
---@use tables, conditions, subsets, paths
+--@use tables, conditions, subsets, shadows, paths
 
 local istio = {}
 
@@ -90,9 +90,44 @@ local function add_method(entry, wanted)
     return possible
 end
 
+-- Whether the entry's own exclusions leave no request that has a condition of the step.
+local function excludes(entry, wanted)
+    for name, matcher in pairs(entry.withoutHeaders or {}) do
+        local condition = (wanted.headers or {})[name] or (wanted.headers or {})[name:lower()]
+        local denied = {
+            all = next(matcher) == nil, value = matcher.exact or matcher.regex, regex = matcher.regex ~= nil,
+            prefix = matcher.prefix,
+        }
+        if condition and conditions.excluded(denied,
+            {value = condition.exact or condition.regex, regex = condition.regex ~= nil}) then
+            return true
+        end
+    end
+    return false
+end
+
 -- The path of an entry. Without one it is everything; of everything Istio makes the prefix /.
 local function path_of(entry)
     return paths.of(entry.uri or {}, PATH_KEYS, "Text", entry.ignoreUriCase)
+end
+
+---Which of the rules before a copy takes its requests, in the form that `shadows` needs.
+---@return moonshift.Shadows
+function istio.shadows()
+    return {
+        fields = {
+            uri = "nothing", ignoreUriCase = "nothing", name = "nothing", statPrefix = "nothing", headers = "all",
+            queryParams = "all", sourceLabels = "all",
+        },
+        path_of = path_of,
+        -- What the routes of a delegate do not serve, later rules get.
+        matches_of = function(rule)
+            return rule.delegate and {} or rule.match and #rule.match > 0 and rule.match or {{}}
+        end,
+        leads_to = function(rule)
+            return (shadows.main_of(rule.route).destination or {}).host
+        end,
+    }
 end
 
 ---A rule's own match entries, each with the step's conditions in addition; an entry that no request could match is left out.
@@ -112,7 +147,8 @@ function istio.combined(step, source, wanted)
         if wanted.path then
             entry.ignoreUriCase = nil
         end
-        if part and add_method(entry, wanted.method) and add_named(entry, "headers", wanted.headers)
+        if part and not excludes(entry, wanted) and add_method(entry, wanted.method)
+            and add_named(entry, "headers", wanted.headers)
             and add_named(entry, "queryParams", wanted.queryParams) and not tables.contains(seen, entry) then
             table.insert(seen, entry)
             table.insert(result, {match = entry, own = own, part = part})

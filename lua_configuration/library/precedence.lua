@@ -3,7 +3,7 @@
 -- A copy of a rule may win over a rule that won over the copied rule. Such a rule gets a guard: a copy of itself with the
 -- conditions of the first copy in addition to its own, and with its own backends. So of several rules of the stable Service
 -- a request's copy is that of the rule which serves the request today, with its filters.
---@use tables
+--@use tables, shadows
 
 local precedence = {}
 
@@ -148,6 +148,19 @@ local function add_guards(kind, list, known)
     end
 end
 
+-- Leaves out the copies of which another rule has all requests, because it wins over them as it won over their sources.
+local function leave_out_taken(step, kind, rules, list, known)
+    for _, made in ipairs(kind.shadows and list or {}) do
+        for _, other in ipairs(known) do
+            if not made.idle and other.index ~= made.index and wins(kind, other, made, false)
+                and shadows.covers(kind.shadows, other.match, made.match) then
+                shadows.remember(step, kind.shadows, other.index, rules[other.index])
+                made.idle = true
+            end
+        end
+    end
+end
+
 -- The matches of copies and guards that stand before the rule with a number, and the rule's match from which each was made.
 local function before(step, list, index)
     local matches, bases = {}, {}
@@ -184,6 +197,7 @@ end
 ---@return table[]
 function precedence.with_copies(step, kind, rules, wanted)
     local known, made = known_and_made(kind, rules, wanted)
+    leave_out_taken(step, kind, rules, made, known)
     add_guards(kind, made, known)
     local result = {}
     for index, rule in ipairs(rules) do
@@ -194,6 +208,7 @@ function precedence.with_copies(step, kind, rules, wanted)
         table.insert(result, left_over(kind, rule, matches))
     end
     if #made > 0 and not step.done then
+        shadows.check(step)
         error("all requests that match this step are those of rules that lead elsewhere than to Service " .. step.stable)
     end
     return result

@@ -1,5 +1,5 @@
 -- Rules only for the new version: copies of the rules that lead to the stable Service, with the step's matches.
---@use tables, steps, weights, conditions, paths
+--@use tables, steps, weights, conditions, paths, shadows
 
 local routes = {}
 
@@ -15,9 +15,19 @@ function routes.first_time(step, value)
     return true
 end
 
+---Whether requests reach a copy with this match, as far as the rules before it are concerned.
+---@param step moonshift.Step
+---@param kind moonshift.Shadows
+---@param match table
+---@return boolean
+function routes.reached(step, kind, match)
+    return shadows.reached(step, kind, step.earlier, match)
+end
+
 ---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
----A copy that was already made for another rule is left out. With `path_of`, a copy has what the rule's path and the step's
----have in common, and there is none if that is nothing; without it, the step's path takes the place of the rule's.
+---A copy that was already made for another rule is left out, and with `shadows` one of which an earlier rule has all
+---requests. With `path_of`, a copy has what the rule's path and the step's have in common, and there is none if that is
+---nothing; without it, the step's path takes the place of the rule's.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
@@ -42,6 +52,9 @@ function routes.copies(step, rule, wanted, ways)
             possible = possible and ways.add(match, condition)
         end
         local key = possible and (ways.told_apart_by and ways.told_apart_by(twin, rule) or match)
+        if possible and ways.shadows and not routes.reached(step, ways.shadows, match) then
+            possible = false
+        end
         if possible and routes.first_time(step, key) then
             if ways.finish then
                 ways.finish(twin, number, #result)
@@ -60,6 +73,7 @@ end
 ---@return table[]
 function routes.with_copies(step, rules, is_ours, copies_of)
     local result = {}
+    step.earlier = {}
     for _, rule in ipairs(rules or {}) do
         if is_ours(rule) then
             step.found = true
@@ -69,6 +83,7 @@ function routes.with_copies(step, rules, is_ours, copies_of)
             end
         end
         table.insert(result, rule)
+        table.insert(step.earlier, rule)
     end
     return result
 end

@@ -1,4 +1,5 @@
 -- A step, and the way in which a script carries it out: by its matches, or by its share of the traffic.
+--@use shadows
 
 local steps = {}
 
@@ -60,6 +61,9 @@ function steps.carry_out(step, ways)
                 .. " can match headers, query parameters, cookies, methods or paths: use traffic instead")
         end
         ways.match()
+        if step.found and not step.done then
+            shadows.check(step)
+        end
         if step.found and not step.done and step.unserved then
             error("no rule of this " .. step.kind .. " that points at Service " .. step.stable .. " serves the path "
                 .. step.unserved .. " of this step")

@@ -145,14 +145,14 @@ end
 function weights.has_share(step, services, entries)
     local absent = services.without_weight
     absent = type(absent) == "function" and absent(entries or {}) or absent or 1
-    local result = false
+    local named, result = false, false
     for _, entry in ipairs(entries or {}) do
         if services.is_stable(entry) then
-            step.found = true
+            step.found, named = true, true
             result = result or #entries == 1 and entry.weight == nil or (entry.weight or absent) > 0
         end
     end
-    step.without_share = step.without_share or (step.found and not result)
+    step.without_share = step.without_share or (named and not result)
     return result
 end
 

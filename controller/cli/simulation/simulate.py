@@ -32,6 +32,7 @@ from controller.cli.simulation.manifests import (
     scene_of,
     text_of,
 )
+from controller.cli.simulation.neighbours import about_neighbours
 from controller.cli.simulation.report import Report, for_markdown, for_terminal, report_of
 from controller.cli.simulation.schema import schema_problems
 from controller.cli.simulation.series import read_series
@@ -190,4 +191,5 @@ async def simulated(
         played = await asyncio.to_thread(play, scene, scripts, waiting, PublishedSchemas())
     except NoWorker as lost:
         raise lost.why from lost
-    return report_of(rollout, played, verdict.warnings)
+    about = about_neighbours(verdict.named, objects, where)
+    return report_of(rollout, played, (*verdict.warnings, *about))

@@ -2,13 +2,15 @@
 
 Why: the author expects that a step's share counts for all requests of the Service. An Ingress of class nginx that is
 not named is divided, too, because ingress-nginx ties a canary to the Service; any other object keeps all its requests
-on the stable version. Invariant: pure; only objects of a kind that the Rollout names are compared, and none that
-Moonshift made. A destination is found by its shape, so a text that is only equal to the Service's name does not count.
+on the stable version. If the owner has a canary Ingress for the same host and path, either that or the step's gets
+nothing: ingress-nginx takes one. Invariant: pure; only objects of a kind that the Rollout names are compared, and none
+that Moonshift made. A destination is found by its shape, so a text that is only equal to the Service's name does not
+count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from controller.api.jsontree import JsonObject, child, text
+from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import COMPANION
 from controller.domain.admission.named import Named
 from controller.domain.traffic.hosts import destinations_in, is_service
@@ -16,6 +18,16 @@ from controller.domain.traffic.plan.traffic_plan import DEFAULT_INGRESS_CLASS
 
 SHOWN = 3
 """Objects in one warning: a Service may have hundreds of routes."""
+TIED_TO_SERVICE = DEFAULT_INGRESS_CLASS
+"""ingress-nginx, and those that read its annotations."""
+CANARY = "nginx.ingress.kubernetes.io/canary"
+"""The annotation that makes an Ingress a canary, and the text by which a caller finds such Ingresses."""
+
+
+def words_of_neighbours(one: Named) -> tuple[bytes, ...]:
+    """Texts of which an object has one if it matters beside a gateway object."""
+    service = one.service.encode()
+    return (service, CANARY.encode()) if one.class_type == TIED_TO_SERVICE else (service,)
 
 
 def other_routes(
@@ -37,7 +49,43 @@ def other_routes(
         if names and (kind, one.service) not in told:
             told.add((kind, one.service))
             found.append(_text(one, sorted(names), namespace))
-    return tuple(found)
+    return (*found, *_rival_canaries(named, beside, namespace))
+
+
+def _rival_canaries(
+    named: Sequence[Named], beside: Mapping[Named, Sequence[JsonObject]], namespace: str
+) -> Iterator[str]:
+    """Canary Ingresses of the owner's for a host and path of a named Ingress of class nginx."""
+    for one in named:
+        if one.class_type != TIED_TO_SERVICE:
+            continue
+        others = {text(other, "metadata", "name"): other for other in beside.get(one, ())}
+        divided = _places(others.get(one.name, {}), one.service)
+        rivals = sorted(
+            name for name, other in others.items() if _is_canary(other) and divided & _places(other)
+        )
+        if rivals:
+            shown = ", ".join(f"{namespace}/{name}" for name in rivals[:SHOWN])
+            yield (
+                f"{one.path}: Ingress {shown} has the annotation {CANARY} for a host and path of Ingress "
+                f"{namespace}/{one.name}: ingress-nginx takes one canary Ingress for each, so the step's canary "
+                "Ingress, or this one, gets no requests; remove it before a release begins"
+            )
+
+
+def _is_canary(other: JsonObject) -> bool:
+    annotations = child(other, "metadata", "annotations")
+    return annotations.get(CANARY) == "true" and COMPANION not in annotations
+
+
+def _places(ingress: JsonObject, service: str = "") -> frozenset[tuple[str, str]]:
+    """Hosts and paths of an Ingress; with a Service only those that lead to it."""
+    return frozenset(
+        (text(rule, "host"), text(path, "path") or "/")
+        for rule in items(child(ingress, "spec"), "rules")
+        for path in items(child(rule, "http"), "paths")
+        if service in ("", text(path, "backend", "service", "name"))
+    )
 
 
 def _text(one: Named, names: list[str], namespace: str) -> str:

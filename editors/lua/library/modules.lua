@@ -18,6 +18,8 @@
 ---@field found boolean a rule leads to the stable Service
 ---@field done boolean the step could be carried out on such a rule
 ---@field seen any[] the values that `routes.first_time` has seen
+---@field earlier? table[] the owner's rules before the one that `routes.with_copies` copies
+---@field taken? string the rule that has all requests of a copy, which is left out for it; see `shadows.reached`
 ---@field unserved? string a path of the step that a rule of the stable Service does not serve
 ---@field without_share? boolean a rule names the stable Service with the weight 0
 
@@ -65,8 +67,24 @@
 ---@field path_of? fun(match: table): {type: string, value: string} the path of a rule's match
 ---@field set_path? fun(match: table, path: table, rule: table, own?: table) `own`: the result of `path_of`
 ---@field add fun(match: table, condition: moonshift.Condition): boolean false if the conditions can never hold together
+---@field shadows? moonshift.Shadows how to know that an earlier rule has all requests of a copy
 ---@field told_apart_by? fun(rule: table, source: table): any the value that distinguishes two copies: the second copy with an equal value is left out; the match if the function is left out
 ---@field finish? fun(rule: table, number: integer, before: integer) lets the copy lead to the new version
+
+---What an inverted condition excludes: every value, this value or expression, or values that begin so.
+---@class moonshift.Denied
+---@field all? boolean
+---@field value? string
+---@field regex? boolean
+---@field prefix? string
+
+---How matches are compared of which the first that fits wins; see `shadows.reached`.
+---@class moonshift.Shadows
+---@field form? fun(match: table): table a match as it is compared
+---@field fields table<string, "all"|"any"|"nothing"|"never"> the fields of a match: conditions that hold together, values of which one holds, no condition beside the path, or one for which nothing is certain; others must be equal
+---@field path_of fun(match: table): {type: string, value: string, any_case?: boolean}
+---@field matches_of fun(rule: table): table[] empty if the rule may leave requests to later rules
+---@field leads_to fun(rule: table): string? what a rule leads to, for messages
 
 ---A kind for `routes.carry_out`.
 ---@class moonshift.OrdinaryKind: moonshift.CopyWays
@@ -81,6 +99,7 @@
 ---@field rank fun(match: table): (number|string)[] the values that decide, in this order: the higher number wins, or the text that is first in the alphabet
 ---@field size fun(match: table): number the number of conditions in addition to the path
 ---@field joined fun(known: moonshift.KnownMatch, made: moonshift.KnownMatch): table? the conditions of both matches; nil if they can never hold together
+---@field shadows? moonshift.Shadows how to know that a rule has all requests of a copy; a kind without it has no two rules with one match
 ---@field unique? boolean true if no match may be there twice: a copy with the match of its source takes the place of it
 ---@field with_matches? fun(rule: table, matches: table[]): table a copy of a rule with other matches, for unique kinds whose rules have several
 ---@field unordered? boolean true if either of two equal ranks may win; otherwise the first rule wins
@@ -167,11 +186,19 @@ function conditions.whole(condition) end
 ---@return moonshift.Condition
 function conditions.cookie_as_header(condition) end
 
+---Whether a condition can never hold beside an inverted one for the same name: that excludes every value, this value, or
+---a beginning of it.
+---@param denied? moonshift.Denied
+---@param condition {value: string, regex?: boolean}
+---@return boolean
+function conditions.excluded(denied, condition) end
+
 ---Adds a condition to a list of named conditions, unless it is there; false if it can never hold together with one of them.
 ---@param list moonshift.NameValue[]
 ---@param condition moonshift.Condition
----@param form {exact: (fun(known: table): string?), write: (fun(condition: moonshift.Condition): table)} `exact`: the value
----  where an item asks for exactly one; `write`: a new item
+---@param form {exact: (fun(known: table): string?), write: (fun(condition: moonshift.Condition): table),
+---  denied?: fun(known: table): moonshift.Denied?} `exact`: the value
+---  where an item asks for exactly one; `write`: a new item; `denied`: what an inverted item excludes, or nil
 ---@return boolean
 function conditions.add(list, condition, form) end
 
@@ -316,9 +343,17 @@ routes = {}
 ---@return boolean
 function routes.first_time(step, value) end
 
+---Whether requests reach a copy with this match, as far as the rules before it are concerned.
+---@param step moonshift.Step
+---@param kind moonshift.Shadows
+---@param match table
+---@return boolean
+function routes.reached(step, kind, match) end
+
 ---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
----A copy that was already made for another rule is left out. With `path_of`, a copy has what the rule's path and the step's
----have in common, and there is none if that is nothing; without it, the step's path takes the place of the rule's.
+---A copy that was already made for another rule is left out, and with `shadows` one of which an earlier rule has all
+---requests. With `path_of`, a copy has what the rule's path and the step's have in common, and there is none if that is
+---nothing; without it, the step's path takes the place of the rule's.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
@@ -342,6 +377,45 @@ function routes.with_copies(step, rules, is_ours, copies_of) end
 ---@param services moonshift.Backends
 ---@param kind moonshift.OrdinaryKind
 function routes.carry_out(step, services, kind) end
+
+---Copies that no request can reach, for gateways in which the first rule that fits wins: a rule before them takes all of
+---their requests. The gateway accepts such a copy, and the new version would be judged without any request.
+---
+---A copy is reported only if no request can reach it for certain: a copy that several rules shadow together is kept.
+---For scripts with the line `--@use shadows`.
+shadows = {}
+
+---Whether it is certain that every request of a copy's match fits an earlier match.
+---@param kind moonshift.Shadows
+---@param outer table
+---@param inner table
+---@return boolean
+function shadows.covers(kind, outer, inner) end
+
+---The entry to which a rule leads: the first one that gets requests.
+---@param entries table[]?
+---@return table
+function shadows.main_of(entries) end
+
+---Lets the step remember that a rule of the owner has all requests of a copy. The first such rule is reported.
+---@param step moonshift.Step
+---@param kind moonshift.Shadows
+---@param number integer place of the rule
+---@param rule table
+function shadows.remember(step, kind, number, rule) end
+
+---Whether requests may reach a copy with this match behind the rules before it. If not, the step remembers the rule that
+---takes them: if no copy is left, that is an error when the step is carried out.
+---@param step moonshift.Step
+---@param kind moonshift.Shadows
+---@param earlier table[] the owner's rules that come before the copy
+---@param match table
+---@return boolean
+function shadows.reached(step, kind, earlier, match) end
+
+---The error for a step of which no copy is left, if a rule takes the requests.
+---@param step moonshift.Step
+function shadows.check(step) end
 
 ---Arithmetic of shares: percentages as whole numbers with an unchanged sum.
 ---For scripts with the line `--@use shares`.
@@ -633,6 +707,10 @@ function gateway_api.path_of(match) end
 ---@return table
 function gateway_api.with_path(match, path) end
 
+---Which rules have all requests of a copy, in the form that `shadows` needs.
+---@return moonshift.Shadows
+function gateway_api.shadows() end
+
 ---A match of the stable Service's rule with an alternative of the step in addition; nil if no request fits both.
 ---@param step moonshift.Step
 ---@param source table
@@ -770,6 +848,10 @@ function istio.suffix_of(host, service, namespace) end
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative) end
+
+---Which of the rules before a copy takes its requests, in the form that `shadows` needs.
+---@return moonshift.Shadows
+function istio.shadows() end
 
 ---A rule's own match entries, each with the step's conditions in addition; an entry that no request could match is left out.
 ---@param step moonshift.Step

@@ -1,7 +1,7 @@
 --@name Apache APISIX ApisixRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex pcre
---@use steps, tables, backends, weights, conditions, precedence, paths
+--@use steps, tables, backends, weights, conditions, precedence, shadows, paths
 --
 -- Divides the stable Service's own share of every rule, or adds copies of those rules, bound to the step's matches and to the
 -- new revision alone. Of rules with one path the priority decides, so a copy has its source's and one more; a rule over which
@@ -168,7 +168,14 @@ local function joined(known, made)
     return result
 end
 
-local kind = {path_of = path_of, matches_of = matches_of, size = size, joined = joined, unordered = true}
+local kind = {
+    path_of = path_of, matches_of = matches_of, size = size, joined = joined, unordered = true,
+    shadows = {
+        fields = {path = "nothing", priority = "nothing", exprs = "all", methods = "any"},
+        path_of = path_of, matches_of = matches_of,
+        leads_to = function(rule) return shadows.main_of(rule.backends).serviceName end,
+    },
+}
 
 function kind.rank(match)
     local path = path_of(match)

@@ -1,7 +1,7 @@
 --@name Cilium CiliumEnvoyConfig
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2
---@use steps, tables, backends, weights, conditions, routes, paths
+--@use steps, tables, backends, weights, conditions, routes, shadows, paths
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
 -- the new revision alone, right before them: the first that fits wins. An HTTPRoute is simpler, where there is one.
@@ -131,20 +131,43 @@ local FORM = {
         local value = condition.value
         return {name = condition.name, string_match = condition.regex and {safe_regex = {regex = value}} or {exact = value}}
     end,
+    denied = function(known)
+        local text = known.string_match or known.stringMatch or {}
+        local regex = (text.safe_regex or text.safeRegex or {}).regex
+        local all = known.present_match or known.presentMatch
+        return (known.invert_match or known.invertMatch)
+            and {all = all, value = text.exact or regex, regex = regex ~= nil, prefix = text.prefix} or nil
+    end,
 }
+
+local function path_of(match)
+    local any_case = match[key_of(match, "case_sensitive", "caseSensitive")] == false or nil
+    local regex = match[key_of(match, "safe_regex", "safeRegex")]
+    local parts = match[key_of(match, "path_separated_prefix", "pathSeparatedPrefix")]
+    local kind = match.path and "Exact" or regex and "RegularExpression" or parts and "PathPrefix" or "Text"
+    return {type = kind, value = match.path or (regex and regex.regex) or parts or match.prefix or "/", any_case = any_case}
+end
+
+local SHADOWS = {
+    fields = {
+        headers = "all", query_parameters = "all", queryParameters = "all", case_sensitive = "nothing",
+        caseSensitive = "nothing", runtime_fraction = "never", runtimeFraction = "never",
+    },
+    path_of = path_of,
+    matches_of = function(route) return {route.match or {}} end,
+    leads_to = function(route) return shadows.main_of(entries_of(route.route)).name end,
+}
+for _, name in ipairs(PATH_KEYS) do
+    SHADOWS.fields[name] = "nothing"
+end
 
 local ways = {
     match_of = function(route)
         route.match = route.match or {prefix = "/"}
         return route.match
     end,
-    path_of = function(match)
-        local any_case = match[key_of(match, "case_sensitive", "caseSensitive")] == false or nil
-        local regex = match[key_of(match, "safe_regex", "safeRegex")]
-        local parts = match[key_of(match, "path_separated_prefix", "pathSeparatedPrefix")]
-        local kind = match.path and "Exact" or regex and "RegularExpression" or parts and "PathPrefix" or "Text"
-        return {type = kind, value = match.path or (regex and regex.regex) or parts or match.prefix or "/", any_case = any_case}
-    end,
+    path_of = path_of,
+    shadows = SHADOWS,
     set_path = function(match, path, route, own)
         local action = route.route or {}
         local key = key_of(action, "prefix_rewrite", "prefixRewrite")

@@ -19,6 +19,11 @@ local FORM = {
     write = function(condition)
         return {name = condition.name, [condition.regex and "regex" or "exact"] = condition.value}
     end,
+    denied = function(known)
+        return known.invert and {
+            all = known.present, value = known.exact or known.regex, regex = known.regex ~= nil, prefix = known.prefix,
+        } or nil
+    end,
 }
 
 local step = steps.of(obj, nil, true)
@@ -28,15 +33,26 @@ for _, route in ipairs(step.spec.routes or {}) do
 end
 local services = consul.destinations(step, destinations)
 
+local function path_of(http)
+    return paths.of(http, PATH_KEYS, "Text", http.caseInsensitive)
+end
+
 local ways = {
+    shadows = {
+        fields = {
+            header = "all", queryParam = "all", methods = "any", pathExact = "nothing", pathPrefix = "nothing",
+            pathRegex = "nothing", caseInsensitive = "nothing",
+        },
+        path_of = path_of,
+        matches_of = function(route) return {(route.match or {}).http or {}} end,
+        leads_to = function(route) return (route.destination or {}).service end,
+    },
     match_of = function(route)
         route.match = route.match or {}
         route.match.http = route.match.http or {}
         return route.match.http
     end,
-    path_of = function(http)
-        return paths.of(http, PATH_KEYS, "Text", http.caseInsensitive)
-    end,
+    path_of = path_of,
     set_path = function(http, path, route, own)
         local destination = route.destination or {}
         if destination.prefixRewrite then

@@ -36,6 +36,9 @@ local precedence = {
     end,
 }
 
+precedence.shadows = gateway_api.shadows()
+precedence.shadows.path_of = precedence.path_of
+
 steps.carry_out(step, {
     match = function()
         local wanted = conditions.wanted(step, "header,header-regex,cookie")

@@ -1,7 +1,7 @@
 --@name Gloo RouteTable
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2
---@use steps, tables, weights, conditions, routes, gloo, paths
+--@use steps, tables, weights, conditions, routes, shadows, gloo, paths
 --
 -- Divides the stable Service's own share of every route that leads to it, or puts copies of those routes, bound to the step's
 -- matches and to the new revision alone, right before them: the first that fits wins. Upstream groups have a script of
@@ -17,6 +17,10 @@ local FORM = {
     write = function(condition)
         return {name = condition.name, value = condition.value, regex = condition.regex or nil}
     end,
+    denied = function(known)
+        local any = (known.value or "") == ""
+        return known.invertMatch and {all = any, value = known.value, regex = known.regex} or nil
+    end,
 }
 
 local step = steps.of(obj)
@@ -29,6 +33,22 @@ local function entries_of(route)
     local action = route.routeAction or {}
     return action.multi and action.multi.destinations or {action.single and {weight = 100, destination = action.single}}
 end
+
+local SHADOWS = {
+    fields = {
+        headers = "all", queryParameters = "all", methods = "any", prefix = "nothing", exact = "nothing", regex = "nothing",
+        caseSensitive = "nothing",
+    },
+    path_of = function(matcher) return paths.of(matcher, PATH_KEYS, "Text", matcher.caseSensitive == false) end,
+    -- What a delegate's own routes do not serve, later routes get.
+    matches_of = function(route)
+        return route.delegateAction and {} or route.matchers and #route.matchers > 0 and route.matchers or {{prefix = "/"}}
+    end,
+    leads_to = function(route)
+        local destination = shadows.main_of(entries_of(route)).destination or {}
+        return ((destination.kube or {}).ref or destination.upstream or {}).name
+    end,
+}
 
 -- Adds a condition; false where it can never hold together with what is there.
 local function add(matcher, condition)
@@ -79,7 +99,7 @@ local function copies_of(route, wanted)
     for _, alternative in ipairs(wanted) do
         for _, source in ipairs(sources and #sources > 0 and sources or {{prefix = "/"}}) do
             local matcher, own, part = narrowed(source, alternative)
-            if matcher and routes.first_time(step, matcher) then
+            if matcher and routes.reached(step, SHADOWS, matcher) and routes.first_time(step, matcher) then
                 local text = rewritten and paths.replacement(rewritten, own, part)
                 local twin = by_text[text or ""]
                 if twin == nil then

@@ -1,7 +1,7 @@
 --@name NGINX VirtualServer
 --@can weight,header,header-regex,cookie,query,method,header-modifier
 --@regex pcre
---@use steps, tables, backends, weights, conditions, named_backends
+--@use steps, tables, backends, weights, conditions, named_backends, shadows
 --
 -- Divides what goes to upstreams of the stable Service, in routes and in their matches, or puts matches for the new revision
 -- alone before those that go to stable; a request that fits none goes where it went. The new revision gets a copy of each
@@ -107,6 +107,64 @@ local function native(condition)
     return {variable = "$args", value = quoted("(^|&)" .. conditions.escape(name) .. "=" .. pattern .. "(&|$)")}
 end
 
+-- A condition in the form in which two are compared: NGINX knows no case in names of headers and in plain values.
+local function comparable(condition)
+    local result = tables.copy(condition)
+    result.header = condition.header and condition.header:lower()
+    if not condition.value:find("^!?~") then
+        result.value = condition.value:lower()
+    end
+    return result
+end
+
+-- Whether the owner's conditions leave no request that has one of the values that an alternative asks for.
+local function contradict(base, alternative)
+    for _, condition in ipairs(alternative.conditions) do
+        local wanted, value = comparable(native(condition)), not condition.regex and condition.value:lower()
+        for _, known in ipairs(value and base or {}) do
+            known = comparable(known)
+            local denied, own = known.value:match("^(!?)([^~].*)$")
+            known.value, wanted.value = nil, nil
+            if own and tables.same(known, wanted) and (own == value) == (denied == "!") then
+                return true
+            end
+        end
+    end
+    return false
+end
+
+local SHADOWS = {
+    fields = {list = "all"}, path_of = function() return {type = "Text", value = "/"} end,
+    form = function(match)
+        local list = {}
+        for _, condition in ipairs(match.conditions) do
+            table.insert(list, comparable(condition))
+        end
+        -- What a plain value of the owner compares without regard to case.
+        for _, condition in ipairs(match.plain or {}) do
+            local known = native(condition)
+            known.value = condition.value
+            table.insert(list, comparable(known))
+        end
+        return {list = list}
+    end,
+    matches_of = function(match) return {match} end,
+    leads_to = function(match)
+        return upstream_of(match.action or shadows.main_of(match.splits).action)
+    end,
+}
+
+-- The conditions of an alternative that ask for one value.
+local function plain_ones(alternative)
+    local result = {}
+    for _, condition in ipairs(alternative.conditions) do
+        if not condition.regex then
+            table.insert(result, condition)
+        end
+    end
+    return result
+end
+
 local function match_for(holder, base, alternative)
     local entry = services.canary({action = stable_entry(holder).action})
     if step.modifier ~= nil then
@@ -116,24 +174,29 @@ local function match_for(holder, base, alternative)
     for _, condition in ipairs(alternative.conditions) do
         table.insert(result.conditions, native(condition))
     end
-    step.done = true
     return result
 end
 
 -- Matches come before what a route does otherwise, the first that fits first.
 local function matches_of(route, wanted)
-    local list = {}
+    local list, earlier = {}, {}
     local function insert_for(holder, base)
         if stable_entry(holder) then
             step.found = true
             for _, alternative in ipairs(wanted) do
-                table.insert(list, match_for(holder, base, alternative))
+                local match = match_for(holder, base, alternative)
+                local compared = {conditions = match.conditions, plain = plain_ones(alternative)}
+                if not contradict(base, alternative) and shadows.reached(step, SHADOWS, earlier, compared) then
+                    step.done = true
+                    table.insert(list, match)
+                end
             end
         end
     end
     for _, match in ipairs(route.matches or {}) do
         insert_for(match, match.conditions)
         table.insert(list, match)
+        table.insert(earlier, match)
     end
     insert_for(route, {})
     return list

@@ -1,7 +1,7 @@
 --@name Kuma TrafficRoute
 --@can weight,subpercent,header,header-regex,cookie,path,method,header-modifier
 --@regex re2
---@use steps, tables, backends, weights, conditions, subsets, paths
+--@use steps, tables, backends, weights, conditions, subsets, paths, shadows
 --
 -- Divides the share of the stable Service's tag in the configuration and in its HTTP rules, or puts rules for the new revision
 -- alone before them: the first that fits wins. Cluster-scoped, so only with the controller's flag for such kinds;
@@ -150,11 +150,18 @@ local function narrowed(match, alternative)
     return result, own, part
 end
 
-local function add_copies(rules, holder, wanted)
+local SHADOWS = {
+    fields = {path = "nothing", headers = "all"},
+    path_of = function(match) return paths.of(match.path or {}, PATH_KEYS, "Text") end,
+    matches_of = function(rule) return {rule.match or {}} end,
+    leads_to = function(rule) return tag_of(shadows.main_of(entries_of(rule))) end,
+}
+
+local function add_copies(rules, holder, wanted, earlier)
     local entries = weights.canary_entries(services, entries_of(holder), 100)
     for _, alternative in ipairs(weights.has_share(step, services, entries_of(holder)) and wanted or {}) do
         local match, own, part = narrowed(holder.match, alternative)
-        if match then
+        if match and shadows.reached(step, SHADOWS, earlier, match) then
             local rule = {match = match, modify = tables.copy(holder.modify)}
             local change = rule.modify and rule.modify.path
             if change and change.rewritePrefix then
@@ -172,13 +179,15 @@ end
 
 steps.carry_out(step, {
     match = function()
-        local wanted, rules = paths.by_letters(conditions.wanted(step, "header,header-regex,cookie,path,method")), {}
+        local wanted = paths.by_letters(conditions.wanted(step, "header,header-regex,cookie,path,method"))
+        local rules, earlier = {}, {}
         for _, rule in ipairs(conf.http or {}) do
-            add_copies(rules, rule, wanted)
+            add_copies(rules, rule, wanted, earlier)
             table.insert(rules, rule)
+            table.insert(earlier, rule)
         end
         -- Whatever no rule matches goes where the configuration leads: its copies come last.
-        add_copies(rules, {destination = conf.destination, split = conf.split}, wanted)
+        add_copies(rules, {destination = conf.destination, split = conf.split}, wanted, earlier)
         conf.http = rules
     end,
     divide = function()

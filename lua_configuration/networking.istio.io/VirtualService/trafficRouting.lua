@@ -3,7 +3,7 @@
 --@siblings networking.istio.io/DestinationRule
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2 1024
---@use steps, tables, backends, weights, conditions, paths, istio
+--@use steps, tables, backends, weights, conditions, paths, shadows, istio
 --
 -- Splits every route that points at the stable Service, or puts copies of those rules, bound to the step's matches and to
 -- the new revision alone, right before them. What does not point at the stable Service is not touched.
@@ -163,41 +163,51 @@ local function canary_rules(rule, entries, name)
     return result
 end
 
-local function is_there(rules, match)
-    for _, rule in ipairs(rules) do
-        if rule.match and tables.same(rule.match, match) then
-            return true
+local SHADOWS = istio.shadows()
+
+-- The entries of a copy that requests can reach behind the owner's earlier rules.
+local function reached(earlier, entries)
+    local result = {}
+    for _, entry in ipairs(entries) do
+        if shadows.reached(step, SHADOWS, earlier, entry.match) then
+            table.insert(result, entry)
         end
     end
-    return false
+    return result
 end
 
 -- Puts the copies before their source. Of several matches the last comes first: so the format's published test case has it.
 local function insert_matches()
-    local wanted, rules, inserted = {}, {}, false
+    local wanted, rules, earlier, copied, inserted = {}, {}, {}, {}, false
     local asked = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
     for position, alternative in ipairs(paths.by_letters(asked)) do
         wanted[position] = istio.match_of(alternative)
     end
     for _, rule in ipairs(spec.http or {}) do
         for position = weights.has_share(step, serving, rule.route) and #wanted or 0, 1, -1 do
-            local entries = istio.combined(step, rule.match, wanted[position])
+            local entries = reached(earlier, istio.combined(step, rule.match, wanted[position]))
             for _, twin in ipairs(canary_rules(rule, entries, "-canary" .. (#wanted > 1 and "-" .. position or ""))) do
-                -- An equal match further up has taken those requests already.
-                if not is_there(rules, twin.match) then
+                -- An equal copy further up has taken those requests already.
+                if not tables.contains(copied, twin.match) then
+                    table.insert(copied, twin.match)
                     table.insert(rules, twin)
                 end
             end
             inserted = inserted or #entries > 0
         end
         table.insert(rules, rule)
+        table.insert(earlier, rule)
     end
     if not any_stable(spec.http) then
         if any_stable(spec.tls) or any_stable(spec.tcp) then
             error("tls and tcp routes cannot match headers, paths or query parameters; use traffic instead")
         end
         error("no route of this VirtualService points at Service " .. stable)
-    elseif not inserted and step.unserved then
+    end
+    if not inserted then
+        shadows.check(step)
+    end
+    if not inserted and step.unserved then
         error("no rule of this VirtualService that points at Service " .. stable .. " serves the path " .. step.unserved
             .. " of this step")
     elseif not inserted and step.without_share then

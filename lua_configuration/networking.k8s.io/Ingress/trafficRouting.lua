@@ -1,6 +1,6 @@
 --@name Ingress of the AWS load balancer controller, in place
 --@can weight,header,header-regex,cookie,query,path,method
---@use steps, backends, weights, conditions, routes, ingresses, named_annotations
+--@use steps, tables, backends, weights, conditions, routes, shadows, ingresses, named_annotations
 --
 -- Divides the stable Service's own share among the target groups of an action, or puts paths for the new revision alone, with
 -- the step's matches as their conditions, before those that go to stable. The controller keeps the order of equal paths.
@@ -143,12 +143,32 @@ local function narrowed(rule, path, alternative)
     return twin, list
 end
 
+-- Whether an equal path of the owner stands before the copy and has no condition that the copy lacks.
+local function is_taken(rule, path, twin, list)
+    for number, other in ipairs(rule.http.paths) do
+        local service = other.backend.service
+        if rawequal(other, path) then
+            return false
+        end
+        local all = other.path == twin.path and other.pathType == twin.pathType and service
+        for _, condition in ipairs(all and read("conditions", service.name) or {}) do
+            all = all and tables.contains(list, condition)
+        end
+        if all then
+            shadows.remember(step, {leads_to = function() return service.name end}, number, other)
+            return true
+        end
+    end
+    return false
+end
+
 local function copies_of(rule, path, wanted)
     local name, action = action_of(path.backend)
     local all = name and action.forwardConfig.targetGroups or {}
     local groups, result = weights.canary_entries(services, all), {}
     for number, alternative in ipairs(weights.has_share(step, services, all) and wanted or {}) do
         local twin, list = narrowed(rule, path, alternative)
+        twin = twin and not is_taken(rule, path, twin, list) and twin or nil
         step.done = step.done or twin ~= nil
         local own = name .. "-canary-" .. (number - 1)
         if twin and routes.first_time(step, {rule.host or "", twin.path or "", twin.pathType or "", own}) then

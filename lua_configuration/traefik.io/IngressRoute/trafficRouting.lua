@@ -1,7 +1,7 @@
 --@name Traefik IngressRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method
 --@regex re2
---@use steps, tables, backends, weights, conditions, routes, paths
+--@use steps, tables, backends, weights, conditions, routes, shadows, paths
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
 -- the new revision alone, before them. A rule is a text that may contain "or"; its length is its priority unless it has one, so
@@ -101,6 +101,19 @@ local function is_apart(rule, path)
     return false
 end
 
+-- Whether a rule excludes one of these terms, as far as its text tells.
+local function excludes(rule, terms)
+    if structure_of(rule):find("||", 1, true) or structure_of(rule):find("!%s*%(") then
+        return false
+    end
+    for _, term in ipairs(terms) do
+        if (" && " .. rule .. " && "):find(" && !" .. term .. " && ", 1, true) then
+            return true
+        end
+    end
+    return false
+end
+
 -- The rule with a step's conditions in addition; those of alternatives without a path share one.
 local function rules_of(route, wanted)
     local old = (route.syntax or step.params.syntax) == "v2"
@@ -111,7 +124,9 @@ local function rules_of(route, wanted)
         for _, condition in ipairs(alternative.conditions) do
             table.insert(terms, term_of(condition, old))
         end
-        if alternative.path == nil then
+        if excludes(route.match, terms) then
+            -- No request of the route is one of this alternative.
+        elseif alternative.path == nil then
             local text = table.concat(terms, " && ")
             table.insert(beside, #wanted > 1 and #terms > 1 and "(" .. text .. ")" or text)
         elseif is_apart(route.match, alternative.path) then
@@ -148,6 +163,38 @@ local function without_equals(route, priority)
     return result
 end
 
+-- The terms of a rule that all have to hold; nil if the rule has others.
+local function terms_of(rule)
+    local structure, from, result = structure_of(rule), 1, {}
+    if structure:find("||", 1, true) or structure:find("!", 1, true) or structure:find("^%s*%(") or structure:find("&%s*%(") then
+        return nil
+    end
+    while from <= #rule do
+        local at = structure:find("&&", from, true) or #rule + 1
+        table.insert(result, rule:sub(from, at - 1):match("^%s*(.-)%s*$"))
+        from = at + 2
+    end
+    return result
+end
+
+-- Whether a route for others has all requests of a copy, and at least its priority.
+local function is_taken(twin)
+    local own = " && " .. twin.match .. " && "
+    for number, other in ipairs(step.spec.routes) do
+        local terms = other.match and not is_ours(other) and priority_of(other) >= twin.priority and terms_of(other.match)
+        local all = terms and #terms > 0
+        for _, term in ipairs(terms or {}) do
+            all = all and own:find(" && " .. term .. " && ", 1, true) ~= nil
+        end
+        if all then
+            local target = shadows.main_of(other.services).name
+            shadows.remember(step, {leads_to = function() return target end}, number, other)
+            return true
+        end
+    end
+    return false
+end
+
 -- Beyond 2^53 a number plus one may be the number.
 local function raised(priority)
     if priority >= 9007199254740992 then
@@ -162,9 +209,12 @@ local function copies_of(route, wanted)
         if routes.first_time(step, rule) then
             local twin = tables.copy(route)
             twin.priority = raised(priority_of(route))
-            twin.match = rule .. without_equals(route, twin.priority)
-            twin.services = weights.canary_entries(services, route.services)
-            table.insert(result, twin)
+            twin.match = rule
+            if not is_taken(twin) then
+                twin.match = rule .. without_equals(route, twin.priority)
+                twin.services = weights.canary_entries(services, route.services)
+                table.insert(result, twin)
+            end
         end
     end
     return result

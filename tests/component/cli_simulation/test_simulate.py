@@ -120,6 +120,12 @@ def test_a_canary_ingress_is_shown_as_made(tmp_path: Path) -> None:
     assert not any("moonshift.dev" in line for line in diff["diff"])
 
 
+def test_neighbours_among_the_manifests_are_warned_of(tmp_path: Path) -> None:
+    other = {**ROUTE, "metadata": {"name": "other", "namespace": "demo"}}
+    found = report(simulate(tmp_path, rollout(), workload(), SERVICE, ROUTE, other, form="json"))
+    assert any("HTTPRoute demo/other leads to Service web, too" in one for one in found["warnings"])
+
+
 def test_the_examples_release_is_sound_in_words_and_in_markdown() -> None:
     for form, words in (("", "Step 1"), ("markdown", "## Step 1")):
         arguments = ["simulate", "-f", str(EXAMPLE), *(["-o", form] if form else [])]

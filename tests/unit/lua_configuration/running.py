@@ -11,6 +11,8 @@ from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.cases import FOLDER, packaged, step_obj
 
 Tree = dict[str, Any]
+IN_VAIN = "no request of this step would reach the new version"
+"""The words of a script that refuses a step whose copies no request can reach."""
 
 
 def script_of(kind: str) -> Path:
@@ -44,12 +46,17 @@ async def run(
     return await worker.run(packaged(script_of(kind)), json.dumps(obj), name=kind)
 
 
+class Refused(AssertionError):
+    """A script refused a step that a test expected to be carried out."""
+
+
 async def answered(
     worker: Worker, kind: str, spec: str | Tree, weight: float = -1, **more: Any
 ) -> Tree:
-    """The spec that a script gives."""
+    """The spec that a script gives; raises `Refused` with its words where it gives none."""
     answer = await run(worker, kind, spec, weight, **more)
-    assert answer.message == ""
+    if answer.message:
+        raise Refused(answer.message)
     found: Tree = json.loads(answer.result_json)["spec"]
     return found
 

@@ -7,7 +7,7 @@ import pytest
 from controller.api.jsontree import JsonObject
 from controller.api.names import COMPANION
 from controller.domain.admission.named import Named
-from controller.domain.admission.other_routes import other_routes
+from controller.domain.admission.other_routes import CANARY, other_routes, words_of_neighbours
 
 PLACE = "spec.strategy.canary.trafficRoutings[0]"
 INGRESS = "networking.k8s.io/v1"
@@ -81,3 +81,32 @@ def test_many_are_one_warning_and_so_are_two_references_of_one_kind() -> None:
 
 def test_an_object_of_a_kind_that_was_not_read_is_no_reason() -> None:
     assert other_routes((an_ingress(),), {}, "shop") == ()
+
+
+def test_a_canary_ingress_of_the_owner_for_the_same_place_is_told() -> None:
+    mark = {CANARY: "true"}
+    beta = of_ingress("web-beta", service="admin", annotations=mark)
+    (text,) = told(an_ingress(), of_ingress("web"), beta)
+    assert "Ingress shop/web-beta has the annotation" in text
+    assert "gets no requests; remove it before a release begins" in text
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [{}, {CANARY: "false"}, {CANARY: "true", COMPANION: "{}"}],
+    ids=["no canary", "switched off", "made by us"],
+)
+def test_other_ingresses_for_the_same_place_are_no_rivals(annotations: Any) -> None:
+    other = of_ingress("web-beta", service="admin", annotations=annotations)
+    assert told(an_ingress(), of_ingress("web"), other) == ()
+
+
+def test_a_canary_ingress_for_a_place_of_another_service_is_no_rival() -> None:
+    beta = of_ingress("beta", service="admin", annotations={CANARY: "true"})
+    assert told(an_ingress(), of_ingress("web", service="api"), beta) == ()
+    assert told(an_ingress(class_type="higress"), of_ingress("web"), beta) == ()
+
+
+def test_canary_ingresses_are_looked_for_beside_class_nginx_only() -> None:
+    assert words_of_neighbours(an_ingress()) == (b"web", CANARY.encode())
+    assert words_of_neighbours(an_ingress(class_type="alb")) == (b"web",)
