@@ -3,8 +3,7 @@
 Why it exists: two kinds of tests cannot share a run with the others. Requests at a steady rate through a real gateway
 (`tests/traffic`) are lost on a machine on which other tests take all the time, before any release begins: so they have
 a run of their own, in one process. The tests of decisions and wire types are measured (each branch must be taken), and
-measuring makes every other test slower: so they have another. Random releases (`tests/unit/simulation`) are not
-measured: a branch that only chance takes is taken in one run and not in the next. Nothing is played twice.
+measuring makes every other test slower: so they have another. Nothing is played twice.
 
 Invariants: each test belongs to exactly one run. A red run does not keep the others from being played; the exit code is
 that of the first red one. It must not choose tests: a person who names some (`PYTEST_ARGS`) has one run of those.
@@ -43,7 +42,7 @@ class Run:
     """Packages of which every branch must be taken."""
 
 
-DECISIONS = ("tests/unit/domain", "tests/unit/api")
+DECISIONS = ("tests/unit/domain", "tests/unit/api", "tests/unit/simulation")
 TRAFFIC = ("tests/traffic",)
 RUNS = (
     Run(

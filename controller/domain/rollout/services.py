@@ -6,6 +6,7 @@ it; `routing` keeps the instants of routes. Must not plan or move routes.
 """
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from controller.api import names
 from controller.api.meta import Key
@@ -99,6 +100,8 @@ def pin(release: Release, index: int) -> tuple[Action, ...]:
             return unpin(release)
         case Pinned.AS_IT_IS:
             return ()
+        case never:
+            assert_never(never)
 
 
 def pinned(release: Release) -> tuple[Action, ...]:
