@@ -37,6 +37,8 @@ class Target(Value, frozen=True):
     new_pods: int | None
     traffic: Traffic
     pinned: Pinned
+    replaces_all: bool = False
+    """New pods take the places of all old ones: a stable Service that is pinned would select nothing."""
 
 
 def target_of(
@@ -53,31 +55,29 @@ def target_of(
     if not plan.steps:
         return Target(0, Traffic.ORIGINAL, Pinned.NO)
     step = plan.steps[max(1, min(index, len(plan.steps))) - 1]
-    new_pods = batch_size(plan.steps, index, size) if size is not None else None
-    takes_all = step.replicas == "100%" if new_pods is None else new_pods >= (size or 0)
-    whole = replaces and takes_all
-    if whole or not beside_old_pods:
+    if size is None:
+        new_pods, are_all = None, step.replicas == "100%"
+    else:
+        new_pods = batch_size(plan.steps, index, size)
+        are_all = new_pods >= size
+    replaces_all = replaces and are_all
+    if replaces_all or not beside_old_pods:
         traffic = Traffic.AS_BEFORE
     else:
         traffic = Traffic.DIVIDED if step.routes_traffic else Traffic.ORIGINAL
-    return Target(new_pods, traffic, _pinned(plan, index, step, traffic, whole=whole))
+    pinned = Pinned.NO if replaces_all else _pinned(plan, index, step, traffic)
+    return Target(new_pods, traffic, pinned, replaces_all)
 
 
 def _pinned(
-    plan: CanaryStrategy | BlueGreenStrategy,
-    index: int,
-    step: Step,
-    traffic: Traffic,
-    *,
-    whole: bool,
+    plan: CanaryStrategy | BlueGreenStrategy, index: int, step: Step, traffic: Traffic
 ) -> Pinned:
     """From the first step of a release that routes traffic in this or a later step (the original pins at step 1 only,
-    B19), but not at a step without traffic after steps with it, and not where a step replaces all pods: a pinned
-    Service would select nothing.
+    B19), but not at a step without traffic after steps with it.
     """
     before, from_here = plan.steps[: index - 1], plan.steps[index - 1 :]
     follows_pods = _any_routes(before) and not step.routes_traffic
-    if whole or follows_pods or not _any_routes(from_here):
+    if follows_pods or not _any_routes(from_here):
         return Pinned.NO
     separate = bool(plan.traffic_routings) and not plan.disable_generate_canary_service
     return Pinned.YES if separate and traffic is not Traffic.AS_BEFORE else Pinned.AS_IT_IS

@@ -13,7 +13,7 @@ from tests.kill.courses import COURSES
 from tests.kill.lanes import Laboratory
 from tests.kill.releases import STYLES
 
-SAMPLED = 30
+SAMPLED = 31
 """Every n-th case of each cell is part of every test run; it shares no factor with the three moments."""
 CELLS = tuple(Cell(style, course) for course in COURSES for style in STYLES)
 
@@ -21,11 +21,11 @@ Choice = Callable[[Cell, list[Case]], Iterable[Case]]
 
 
 def sampled(cell: Cell, cases: list[Case]) -> Iterable[Case]:
-    """The same thirtieth in every run; each cell begins at another case."""
+    """The same cases in every run; each cell begins at another case."""
     return cases[CELLS.index(cell) % SAMPLED :: SAMPLED]
 
 
-async def interrupted(
+async def assert_ends_as_if_uninterrupted(
     laboratory: Laboratory, title: str, cells: tuple[Cell, ...], choice: Choice
 ) -> None:
     campaign = Campaign(laboratory, title)
@@ -43,7 +43,7 @@ async def interrupted(
 async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
     laboratory: Laboratory,
 ) -> None:
-    await interrupted(laboratory, "sample", CELLS, sampled)
+    await assert_ends_as_if_uninterrupted(laboratory, "sample", CELLS, sampled)
 
 
 @pytest.mark.full
@@ -52,4 +52,6 @@ async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
 async def test_a_release_interrupted_at_any_write_ends_as_if_nothing_had_been(
     laboratory: Laboratory, style: str, course: str
 ) -> None:
-    await interrupted(laboratory, "full", (Cell(style, course),), lambda _, cases: cases)
+    await assert_ends_as_if_uninterrupted(
+        laboratory, "full", (Cell(style, course),), lambda _, cases: cases
+    )

@@ -76,7 +76,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         (
             "a step that replaces all pods empties the stable Service",
             "_would_empty_a_service",
-            always("as_before old_revision_runs"),
+            always("replaces_all"),
             f"{ENDPOINTS}::test_a_release_of_a_set_of_pods_keeps_the_last_endpoint",
         ),
     ),

@@ -326,8 +326,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "target",
         (
             "a Service stays pinned though a step takes all pods",
-            "_pinned",
-            without("whole"),
+            "target_of",
+            becomes("Pinned NO replaces_all", "_pinned(plan, index, step, traffic)"),
             RELEASES,
         ),
         (

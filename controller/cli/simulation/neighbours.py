@@ -36,7 +36,7 @@ def about_neighbours(
 def _of_kind(one: Named, objects: list[Tree], namespace: str) -> tuple[JsonObject, ...]:
     group, kind, _ = one.identity
     return tuple(
-        child({"it": item}, "it")
+        child(item)
         for item in objects
         if text_of(item, "apiVersion").rpartition("/")[0] == group
         and item.get("kind") == kind

@@ -120,7 +120,7 @@ def removes_the_stable_side(release: Release) -> bool:
     ours = release.ours
     if release.style is not Style.PARTITION or not release.steps:
         return False
-    return ours.goal == Goal.SUCCESS or release.batch(max(1, ours.step)) >= release.replicas
+    return ours.goal == Goal.SUCCESS or release.target(max(1, ours.step)).replaces_all
 
 
 def _is_over(release: Release, side: Side, known: EmptySide) -> bool:

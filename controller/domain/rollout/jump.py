@@ -17,7 +17,6 @@ from controller.domain.rollout.release_value import Release
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Continue
 from controller.domain.rollout.unsigned import signed
-from controller.domain.target import Traffic
 from controller.domain.traffic.plan.traffic_plan import share_of
 
 NONE_FOLLOWS = -1
@@ -59,7 +58,7 @@ def old_pods_are_going(release: Release, here: int, to: int) -> bool:
     removed.
     """
     return (
-        release.target(here).traffic is Traffic.AS_BEFORE
+        release.target(here).replaces_all
         and release.old_revision_runs
         and release.batch(to) < release.replicas
     )

@@ -127,8 +127,7 @@ def _upgrade(release: Release) -> Transition:
 
 def _would_empty_a_service(release: Release, index: int) -> Stop | None:
     """The step removes the last old pod, and a stable Service selects no new one."""
-    as_before = release.target(index).traffic is Traffic.AS_BEFORE
-    if not (as_before and release.old_revision_runs):
+    if not (release.target(index).replaces_all and release.old_revision_runs):
         return None
     problem = last_endpoints.selects_none_of_the_template(release)
     return release.stop(problem=problem) if problem is not None else None

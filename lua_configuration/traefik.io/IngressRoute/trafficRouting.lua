@@ -81,22 +81,33 @@ end
 
 local SORTS = {Path = "Exact", PathPrefix = "Text"}
 
--- Whether a rule can have no request below a path, as far as its terms tell. What is in parentheses tells nothing.
-local function is_apart(rule, path)
-    local structure, from = structure_of(rule), 1
+-- The terms of a rule that all have to hold; nil if the rule has others.
+local function terms_of(rule)
+    local structure, from, result = structure_of(rule), 1, {}
     if structure:find("||", 1, true) or structure:find("!", 1, true) then
-        return false
+        return nil
     end
     while from <= #rule do
         local at = structure:find("&&", from, true) or #rule + 1
-        local name, text = rule:sub(from, at - 1):match('^%s*(%w+)%(%s*[`"]([^`"]*)[`"]%s*%)%s*$')
-        if SORTS[name] then
-            local own = {type = text:find("[{*]") and "Wildcards" or SORTS[name], value = text}
-            if paths.apart(own, path) then
-                return true
-            end
-        end
+        table.insert(result, rule:sub(from, at - 1):match("^%s*(.-)%s*$"))
         from = at + 2
+    end
+    return result
+end
+
+-- The path for which a term asks, or nil.
+local function path_of(term)
+    local name, text = term:match('^(%w+)%(%s*[`"]([^`"]*)[`"]%s*%)$')
+    return SORTS[name] and {type = text:find("[{*]") and "Wildcards" or SORTS[name], value = text} or nil
+end
+
+-- Whether a rule can have no request below a path, as far as its terms tell. What is in parentheses tells nothing.
+local function is_apart(rule, path)
+    for _, term in ipairs(terms_of(rule) or {}) do
+        local own = path_of(term)
+        if own and paths.apart(own, path) then
+            return true
+        end
     end
     return false
 end
@@ -133,12 +144,12 @@ local function rules_of(route, wanted)
             step.unserved = alternative.path.value
         else
             table.insert(terms, 1, path_term(alternative.path, old))
-            table.insert(result, source .. " && " .. table.concat(terms, " && "))
+            table.insert(result, {match = source .. " && " .. table.concat(terms, " && "), path = alternative.path})
         end
     end
     if #beside > 0 then
         local text = table.concat(beside, " || ")
-        table.insert(result, 1, source .. " && " .. (#beside > 1 and "(" .. text .. ")" or text))
+        table.insert(result, 1, {match = source .. " && " .. (#beside > 1 and "(" .. text .. ")" or text)})
     end
     return result
 end
@@ -163,28 +174,28 @@ local function without_equals(route, priority)
     return result
 end
 
--- The terms of a rule that all have to hold; nil if the rule has others.
-local function terms_of(rule)
-    local structure, from, result = structure_of(rule), 1, {}
-    if structure:find("||", 1, true) or structure:find("!", 1, true) or structure:find("^%s*%(") or structure:find("&%s*%(") then
-        return nil
+-- Whether each request of a copy fits a term: the copy has the term, or asks for a path within the term's.
+local function has_term(match, asked, term)
+    local outer = path_of(term)
+    for _, path in ipairs(outer and asked or {}) do
+        if paths.inside(path, outer) then
+            return true
+        end
     end
-    while from <= #rule do
-        local at = structure:find("&&", from, true) or #rule + 1
-        table.insert(result, rule:sub(from, at - 1):match("^%s*(.-)%s*$"))
-        from = at + 2
-    end
-    return result
+    return (" && " .. match .. " && "):find(" && " .. term .. " && ", 1, true) ~= nil
 end
 
 -- Whether a route for others has all requests of a copy, and at least its priority.
-local function is_taken(twin)
-    local own = " && " .. twin.match .. " && "
+local function is_taken(route, twin, path)
+    local asked = {path}
+    for _, term in ipairs(terms_of(route.match) or {}) do
+        table.insert(asked, path_of(term))
+    end
     for number, other in ipairs(step.spec.routes) do
         local terms = other.match and not is_ours(other) and priority_of(other) >= twin.priority and terms_of(other.match)
         local all = terms and #terms > 0
         for _, term in ipairs(terms or {}) do
-            all = all and own:find(" && " .. term .. " && ", 1, true) ~= nil
+            all = all and has_term(twin.match, asked, term)
         end
         if all then
             local target = shadows.main_of(other.services).name
@@ -206,12 +217,12 @@ end
 local function copies_of(route, wanted)
     local result = {}
     for _, rule in ipairs(rules_of(route, wanted)) do
-        if routes.first_time(step, rule) then
+        if routes.first_time(step, rule.match) then
             local twin = tables.copy(route)
             twin.priority = raised(priority_of(route))
-            twin.match = rule
-            if not is_taken(twin) then
-                twin.match = rule .. without_equals(route, twin.priority)
+            twin.match = rule.match
+            if not is_taken(route, twin, rule.path) then
+                twin.match = rule.match .. without_equals(route, twin.priority)
                 twin.services = weights.canary_entries(services, route.services)
                 table.insert(result, twin)
             end

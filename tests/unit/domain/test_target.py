@@ -22,11 +22,11 @@ def plan(*steps: Step) -> CanaryStrategy:
     [
         ((ROUTED, PODS_ONLY, ALL), 1, Target(2, DIVIDED, YES)),
         ((ROUTED, PODS_ONLY, ALL), 2, Target(5, ORIGINAL, NO)),
-        ((ROUTED, PODS_ONLY, ALL), 3, Target(10, AS_BEFORE, NO)),
+        ((ROUTED, PODS_ONLY, ALL), 3, Target(10, AS_BEFORE, NO, replaces_all=True)),
         ((PODS_ONLY, ROUTED), 1, Target(5, ORIGINAL, YES)),
         ((PODS_ONLY, PODS_ONLY), 1, Target(5, ORIGINAL, NO)),
         ((ROUTED,), 9, Target(2, DIVIDED, NO)),
-        ((Step(replicas=10, traffic="5%"),), 1, Target(10, AS_BEFORE, NO)),
+        ((Step(replicas=10, traffic="5%"),), 1, Target(10, AS_BEFORE, NO, replaces_all=True)),
         ((), 1, Target(0, ORIGINAL, NO)),
     ],
 )
@@ -54,4 +54,4 @@ def test_a_service_that_both_revisions_share_is_never_pinned() -> None:
 def test_without_a_size_only_what_is_so_at_every_size_is_said() -> None:
     some = plan(Step(replicas=3, traffic="5%"), ALL)
     assert target_of(some, 1, None, replaces=True) == Target(None, DIVIDED, YES)
-    assert target_of(some, 2, None, replaces=True) == Target(None, AS_BEFORE, NO)
+    assert target_of(some, 2, None, replaces=True) == Target(None, AS_BEFORE, NO, replaces_all=True)

@@ -144,6 +144,19 @@ async def test_a_step_without_requests_is_refused(script_worker: Worker, kind: s
     assert "admin" in why or "lead elsewhere than to Service web" in why
 
 
+async def test_a_shorter_path_of_others_takes_a_step_inside_it(script_worker: Worker) -> None:
+    routes = """
+        routes:
+        - match: PathPrefix(`/`)
+          services: [{name: web, port: 80}]
+        - match: PathPrefix(`/api`)
+          services: [{name: web, port: 80, weight: 0}, {name: legacy, port: 80, weight: 1}]
+        """
+    inside = [{"path": {"type": "PathPrefix", "value": "/api/v2"}}]
+    why = await refused(script_worker, "traefik.io/IngressRoute", routes, matches=inside)
+    assert "which leads to legacy" in why
+
+
 # The alternatives of an IngressRoute share one text.
 @pytest.mark.parametrize("kind", [kind for kind in SHADOWED if not kind.startswith("traefik")])
 async def test_only_the_alternatives_that_requests_can_reach_are_copied(
