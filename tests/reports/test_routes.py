@@ -34,7 +34,7 @@ from tests.unit.builders import (
     weight_of,
 )
 from tests.unit.domain.rollout.scenes import approve
-from tests.unit.lua_configuration.running import answered, header
+from tests.unit.lua_configuration.running import answered, header, refused
 
 BETA = HttpRouteMatch(headers=(ValueMatch(name="x-group", value="beta"),))
 HTTP_ROUTE = "gateway.networking.k8s.io/HTTPRoute"
@@ -177,9 +177,20 @@ async def test_a_rule_for_requests_without_a_header_keeps_that_condition(
     own = yaml.safe_load(WITHOUT)["http"]
     weighted = await answered(script_worker, VIRTUAL_SERVICE, WITHOUT, 20)
     assert [rule.get("match") for rule in weighted["http"]] == [rule.get("match") for rule in own]
-    matched = await answered(script_worker, VIRTUAL_SERVICE, WITHOUT, matches=BETA_STEP)
+    other = [header("x-user", "tester")]
+    matched = await answered(script_worker, VIRTUAL_SERVICE, WITHOUT, matches=other)
     assert [rule for rule in matched["http"] if rule in own] == own
-    assert all(rule.get("match") != [{}] for rule in matched["http"])
+    condition = {"x-group": {"exact": "beta"}}
+    copies = [rule for rule in matched["http"] if rule not in own]
+    assert [rule["match"][0]["withoutHeaders"] for rule in copies] == [condition]
+
+
+@played("argoproj/argo-rollouts#2767")
+async def test_a_step_for_the_header_that_every_rule_excludes_is_refused(
+    script_worker: Worker,
+) -> None:
+    told = await refused(script_worker, VIRTUAL_SERVICE, WITHOUT, matches=BETA_STEP)
+    assert "contradict the conditions of every rule that points at Service web" in told
 
 
 @played("argoproj/argo-rollouts#2526")
