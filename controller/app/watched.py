@@ -34,7 +34,7 @@ from controller.api.workloads import (
 )
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.domain.availability import Synced
-from controller.domain.rollout.changes_by_people import has_request
+from controller.domain.rollout.approvals.changes_by_people import has_request
 from controller.kube import resources
 from controller.kube.client import KubeClient
 from controller.kube.config_objects import ConfigObjects

@@ -20,7 +20,7 @@ from controller.domain.decision import (
     Refusal,
     UnpinService,
 )
-from controller.domain.rollout.services import in_use, made_for
+from controller.domain.rollout.routes.services import in_use, made_for
 from controller.domain.traffic.companions.canary_service import canary_selector, canary_service_body
 from controller.effects.ownership import Marks
 from controller.effects.writes import Writes

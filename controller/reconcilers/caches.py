@@ -18,8 +18,8 @@ from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.decision import Reference
 from controller.domain.gates.templates import analyses_of, template_value
 from controller.domain.observation import KeptSeen
-from controller.domain.rollout.config_release import record_of
-from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.moving.config_release import record_of
+from controller.domain.rollout.routes.shared_routing import shared_routing_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.kube.store import HasMetadata, Store
 

@@ -21,7 +21,7 @@ from controller.domain.availability import (
 )
 from controller.domain.config.seen import TRACKING_IS_OFF, ConfigState, ConfigUnwatched, see_config
 from controller.domain.observation import WorkloadSeen
-from controller.domain.rollout.config_release import follows_config
+from controller.domain.rollout.moving.config_release import follows_config
 from controller.errors import Postponed
 
 WAIT_FOR_CONFIG = 5.0

@@ -16,10 +16,10 @@ from controller.api.rollout import MoonshiftStatus, Rollout, RolloutStatus, Step
 from controller.domain import reasons
 from controller.domain.decision import Decision, Note
 from controller.domain.observation import Observation
-from controller.domain.rollout.messages import status_refused
-from controller.domain.rollout.pause import a_person_is_waited_for
-from controller.domain.rollout.release_value import as_stored
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.approvals.pause import a_person_is_waited_for
+from controller.domain.rollout.words.messages import status_refused
+from controller.domain.rollout.words.release_value import as_stored
+from controller.domain.rollout.words.status import condition
 from controller.domain.traffic.drift.policy import DRIFTED
 
 _FACTS = frozenset({reasons.ROUTE_PUT_BACK, reasons.CONFIG_RESTORED})

@@ -26,10 +26,10 @@ from controller.domain.decision import (
     SetFinalizers,
 )
 from controller.domain.observation import Observation, RouteSeen
-from controller.domain.rollout.empty_side_record import removes_the_stable_side
-from controller.domain.rollout.messages import status_refused
-from controller.domain.rollout.release_value import as_stored
-from controller.domain.rollout.shared_routing import pods_led_to
+from controller.domain.rollout.routes.empty_side_record import removes_the_stable_side
+from controller.domain.rollout.routes.shared_routing import pods_led_to
+from controller.domain.rollout.words.messages import status_refused
+from controller.domain.rollout.words.release_value import as_stored
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.trafficrouting.deciding import (
     TrafficRoutingDecision,

@@ -1,4 +1,4 @@
-"""Objects of a former Rollout that the present one has to claim: see `domain/rollout/claiming`.
+"""Objects of a former Rollout that the present one has to claim: see `domain/rollout/routes/claiming`.
 
 Invariant: an object is unclaimed only if no Rollout of its namespace has its UID, and if this Rollout would have made
 such an object: an extra Deployment beside its workload, the canary Service of one of its Services, or a companion
@@ -17,7 +17,7 @@ from controller.api.workloads import label_value
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import Unclaimed
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.traffic.companions.companion import made_for_name
 from controller.domain.traffic.plan.traffic_plan import services_of
 from controller.kube.kind_watch import Kind, RawObject

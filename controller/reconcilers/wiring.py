@@ -20,9 +20,12 @@ from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.config.references import named
 from controller.domain.gates.templates import template_value
-from controller.domain.rollout.changes_by_people import changed_in_release, somebody_changed
-from controller.domain.rollout.config_release import follows_config
-from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.approvals.changes_by_people import (
+    changed_in_release,
+    somebody_changed,
+)
+from controller.domain.rollout.moving.config_release import follows_config
+from controller.domain.rollout.routes.shared_routing import shared_routing_of
 from controller.domain.traffic.companions.companion import makers_of
 from controller.domain.trafficrouting.seen import OWNER_PREFIX
 from controller.kube.store import HasMetadata, Store

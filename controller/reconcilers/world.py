@@ -34,8 +34,8 @@ from controller.domain.observation import (
 from controller.domain.pods.originals import detached_from, moved_by_the_original
 from controller.domain.pods.running import revision_name
 from controller.domain.reasons import SCRIPT_NOT_FOUND, UNSUPPORTED_WORKLOAD
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.routes.shared_routing import shared_routing_of
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.traffic.companions.companion import place_of, place_of_companion
 from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.plan.abilities import Headers, granted

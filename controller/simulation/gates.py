@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from controller.api.analysis import AnalysisRun, MetricRun, Verdict
 from controller.api.rollout import Rollout
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 
 BACKGROUND = 0
 Series = Mapping[str, Sequence[float]]

@@ -24,9 +24,9 @@ from controller.api.rollout import (
     StepState,
 )
 from controller.domain.decision import Reference
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.release_value import Release, as_stored
+from controller.domain.rollout.words.status import condition
 from controller.domain.traffic.original.content import content_of
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode, same

@@ -10,7 +10,7 @@ import contextlib
 
 from prometheus_client import CollectorRegistry, Counter
 
-from controller.domain.rollout.ends import End
+from controller.domain.rollout.ends.reported import End
 
 LOOKS = 20
 """Ten minutes of one Prometheus that looks twice a minute, five of two."""

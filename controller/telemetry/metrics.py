@@ -11,7 +11,7 @@ from datetime import datetime
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
 
-from controller.domain.rollout.ends import End
+from controller.domain.rollout.ends.reported import End
 from controller.telemetry import tracing
 from controller.telemetry.completed import CompletedReleases
 from controller.telemetry.health import Rendered

@@ -28,7 +28,7 @@ from controller.api.rollout import Phase as phases
 from controller.api.rollout import Rollout
 from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
 from controller.domain.decision import Refusal
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from tests.cluster import manifests
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.rest import Rest, rest_of_world

@@ -26,7 +26,7 @@ from tests.unit.builders import (
     template,
 )
 from tests.unit.domain.rollout.scenes import approve
-from tests.unit.domain.rollout.test_blue_green import PLAN, autoscaled, blue_green
+from tests.unit.domain.rollout.styles.test_blue_green import PLAN, autoscaled, blue_green
 from tests.unit.worlds import World
 
 ROUTES = resource_of_kind("networking.istio.io/v1", "VirtualService")

@@ -288,30 +288,30 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.rollout.kept",
+        "controller.domain.rollout.trouble.kept",
         (
             "a ReplicaSet counts as stable by its label alone",
             "stable_template_in",
             becomes("hashed stable_template", "replica_set.revision == ours.stable_revision"),
-            "unit/domain/rollout/test_kept.py::test_a_replica_set_whose_template_was_changed_is_no_way_back",
+            "unit/domain/rollout/trouble/test_kept.py::test_a_replica_set_whose_template_was_changed_is_no_way_back",
         ),
     ),
     *named(
-        "controller.domain.rollout.moving.rebuilding",
+        "controller.domain.rollout.trouble.rebuilding",
         (
             "a stable ReplicaSet that somebody deleted stays away",
             "_is_missed",
             compares("stable_replica_set", "is"),
-            "unit/domain/rollout/test_rebuilding.py::test_stable_pods_come_back_and_the_release_begins_again_at_step_1",
+            "unit/domain/rollout/trouble/test_rebuilding.py::test_stable_pods_come_back_and_the_release_begins_again_at_step_1",
         ),
     ),
     *named(
-        "controller.domain.rollout.moving.older_pods",
+        "controller.domain.rollout.styles.older_pods",
         (
             "pods of an older revision send a release of canary style back to step 1",
             "only_older_pods_are_in_the_way",
             negated("was_rebuilt"),
-            "unit/domain/rollout/test_rebuilding.py::test_pods_of_an_older_revision_give_their_place_to_stable_ones_and_the_step_stays",
+            "unit/domain/rollout/trouble/test_rebuilding.py::test_pods_of_an_older_revision_give_their_place_to_stable_ones_and_the_step_stays",
         ),
     ),
     *named(
@@ -320,7 +320,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
             "what a dry run of our own objects refuses is taken for accepted",
             "_each",
             negated("NO_DRY_RUN"),
-            "unit/domain/rollout/test_rehearsing.py::test_a_refused_object_stalls_the_release_before_it_changes_anything",
+            "unit/domain/rollout/routes/test_rehearsing.py::test_a_refused_object_stalls_the_release_before_it_changes_anything",
         ),
     ),
     *named(

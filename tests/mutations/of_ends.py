@@ -4,7 +4,7 @@ from tests.mutations.changes import always, at_key, becomes, in_condition, never
 from tests.mutations.mutation import Mutation, named
 
 LIMITS = "unit/domain/rollout/test_owners_limits.py"
-ENDPOINTS = "unit/domain/rollout/test_last_endpoints.py"
+ENDPOINTS = "unit/domain/rollout/ends/test_last_endpoints.py"
 WAITS = "unit/domain/rollout/test_chosen_waits.py"
 
 OF_ENDS: tuple[Mutation, ...] = (
@@ -33,7 +33,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.rollout.finalising",
+        "controller.domain.rollout.ends.finalising",
         (
             "the owner's limits return before the rolled-back pods have left",
             "_resume_workload",
@@ -81,7 +81,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.rollout.last_endpoints",
+        "controller.domain.rollout.ends.last_endpoints",
         (
             "a Service that had no endpoint before holds the end for ever",
             "_services_to_keep",
@@ -90,7 +90,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.rollout.services",
+        "controller.domain.rollout.routes.services",
         (
             "a corrected stable Service does not correct its copy",
             "_is_its_copy",
@@ -99,7 +99,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.rollout.empty_side_routes",
+        "controller.domain.rollout.routes.empty_side_routes",
         (
             "ready pods that a Service does not select are called not ready",
             "_selecting_no_ready_pod",
@@ -108,7 +108,7 @@ OF_ENDS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.rollout.deadline",
+        "controller.domain.rollout.trouble.deadline",
         (
             "grace periods count against the deadline",
             "with_deadline",

@@ -193,7 +193,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "two writers fight for ever if one replaces the whole object",
             "replaced_among",
             in_condition("FIGHT_WINDOW", becomes("ROUTE_REPLACED_AGAIN", "reasons.ROUTE_HELD")),
-            "unit/domain/rollout/test_drifting.py::test_an_object_that_is_replaced_again_and_again_is_left",
+            "unit/domain/rollout/routes/test_drifting.py::test_an_object_that_is_replaced_again_and_again_is_left",
         ),
     ),
     *named(

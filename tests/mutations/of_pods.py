@@ -49,7 +49,7 @@ OF_PODS: tuple[Mutation, ...] = (
             "the old version stays smaller than the workload after scaling",
             "BlueGreenDeployment.regrow",
             without("size stable"),
-            "rollout/test_blue_green.py",
+            "rollout/styles/test_blue_green.py",
         ),
     ),
     *of(

@@ -10,35 +10,35 @@ OF_PROMISES: tuple[Mutation, ...] = (
             "a Rollout of another namespace keeps the objects of a copy",
             "_has_lost_its_rollout",
             becomes("made rollouts", "rollouts"),
-            "unit/domain/rollout/test_claiming.py::test_the_objects_of_a_copied_namespace_are_claimed_while_the_first_rollout_lives",
+            "unit/domain/rollout/routes/test_claiming.py::test_the_objects_of_a_copied_namespace_are_claimed_while_the_first_rollout_lives",
         ),
         (
             "an extra Deployment that a former Rollout left is not claimed",
             "_extra_deployments",
             negated("deleting"),
-            "unit/domain/rollout/test_claiming.py::test_the_objects_of_a_former_rollout_go_with_the_release",
+            "unit/domain/rollout/routes/test_claiming.py::test_the_objects_of_a_former_rollout_go_with_the_release",
         ),
     ),
     *named(
-        "controller.domain.rollout.claiming",
+        "controller.domain.rollout.routes.claiming",
         (
             "a workload that was made again has nothing to restore",
             "left_at_rest",
             never("_has_left_something"),
-            "unit/domain/rollout/test_claiming.py::test_objects_left_beside_a_recreated_workload_are_restored",
+            "unit/domain/rollout/routes/test_claiming.py::test_objects_left_beside_a_recreated_workload_are_restored",
         ),
     ),
     *named(
-        "controller.domain.rollout.other_workloads",
+        "controller.domain.rollout.routes.other_workloads",
         (
             "pods of another workload lose their requests without a warning",
             "warnings",
             never("number"),
-            "unit/domain/rollout/test_other_workloads.py::test_pods_of_another_workload_behind_a_pinned_service_are_warned_of_once",
+            "unit/domain/rollout/routes/test_other_workloads.py::test_pods_of_another_workload_behind_a_pinned_service_are_warned_of_once",
         ),
     ),
     *named(
-        "controller.domain.rollout.services",
+        "controller.domain.rollout.routes.services",
         (
             "two releases pin one Service in turn",
             "pinned",
@@ -74,18 +74,18 @@ OF_PROMISES: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.rollout.finalising",
+        "controller.domain.rollout.ends.finalising",
         (
             "a restore that stopped half-way is taken back",
             "_route_to_new",
             without("_is_promoted"),
-            "unit/domain/rollout/test_blue_green.py::test_a_restore_that_stopped_half_way_goes_on_and_gives_no_share_again",
+            "unit/domain/rollout/styles/test_blue_green.py::test_a_restore_that_stopped_half_way_goes_on_and_gives_no_share_again",
         ),
         (
             "the routes return while old pods are among the endpoints",
             "_old_pods_have_left",
             returns("None", "leaving"),
-            "unit/domain/rollout/test_routing.py::test_routes_are_not_restored_while_the_stable_service_leads_to_a_deleted_pod",
+            "unit/domain/rollout/routes/test_routing.py::test_routes_are_not_restored_while_the_stable_service_leads_to_a_deleted_pod",
         ),
     ),
     *named(

@@ -199,7 +199,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "the last ready pods are removed for a third template",
             "abandoned_pods_serve_alone",
             always("others_serve"),
-            "rollout/test_serving_alone.py",
+            "rollout/trouble/test_serving_alone.py",
         ),
     ),
     *of(

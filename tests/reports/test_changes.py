@@ -24,7 +24,7 @@ from tests.unit.builders import (
     workload_of,
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve, history, pin_of, reason_of, started
-from tests.unit.domain.rollout.test_blue_green import autoscaled, blue_green
+from tests.unit.domain.rollout.styles.test_blue_green import autoscaled, blue_green
 from tests.unit.worlds import World
 
 

@@ -24,7 +24,7 @@ from controller.cli.terminal import say
 from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.waiting import wait_sentence
 from controller.cli.views.workload import AnyWorkload
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.errors import Conflict, MoonshiftError
 from controller.kube.resources import ROLLOUTS
 

@@ -17,7 +17,7 @@ from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
 from controller.cli.views.steps import current_state, current_step, steps_of, under_way
 from controller.cli.views.waiting import at_zero, pods_asked_for
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
 

@@ -36,9 +36,9 @@ from controller.cli.views.waiting import (
     wait_sentence,
 )
 from controller.cli.views.workload import AnyWorkload
-from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.status import condition
 from controller.kube.resources import ROLLOUTS
 
 

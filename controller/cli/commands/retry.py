@@ -14,7 +14,7 @@ from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
 

@@ -10,7 +10,7 @@ from controller.api.meta import ObjectMeta
 from controller.api.names import CANARY_SUFFIX
 from controller.api.rollout import Rollout
 from controller.cli.gates.given import Gate
-from controller.domain.rollout.release_context import canary_status, moonshift_status
+from controller.domain.rollout.words.release_context import canary_status, moonshift_status
 
 _KNOWN = (
     *("namespace", "rollout", "workload", "step", "weight"),

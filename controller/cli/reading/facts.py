@@ -21,8 +21,8 @@ from controller.cli.reading.gateways import Gateways, unavailable_because
 from controller.cli.reading.source import Source, named
 from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.routes.shared_routing import shared_routing_of
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.errors import MoonshiftError
 from controller.kube.client import KubeClient

@@ -22,7 +22,7 @@ from controller.cli.reading.session import Session
 from controller.cli.views.workload import AnyWorkload
 from controller.domain.pods.marks import owners_record
 from controller.domain.pods.running import revision_name
-from controller.domain.rollout.release_context import canary_status, moonshift_status
+from controller.domain.rollout.words.release_context import canary_status, moonshift_status
 from controller.domain.traffic.tree import Tree, decode_tree
 from controller.effects.reverts import kept_template
 from controller.errors import NotFound

@@ -7,7 +7,7 @@ choose the commands.
 import re
 
 from controller.cli.views.view import View
-from controller.domain.rollout.serving_alone import NOBODY_WOULD_SERVE
+from controller.domain.rollout.trouble.serving_alone import NOBODY_WOULD_SERVE
 
 _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _POD = re.compile(rf"\bpod ({_NAME}): ")

@@ -12,7 +12,7 @@ from controller.cli.views.steps import under_way
 from controller.cli.views.view import GateMetricView, GateView
 from controller.domain.gates.judging import next_due
 from controller.domain.gates.measurement import shown
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 
 BACKGROUND = 0
 ENDED = "Ended"

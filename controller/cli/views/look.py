@@ -39,12 +39,12 @@ from controller.cli.views.view import (
 from controller.cli.views.waiting import awaits_approval, may_go_on, stalled, timers, waits_for
 from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
-from controller.domain.rollout.release_context import canary_status, moonshift_status
-from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.routing import all_goes_to_new_because
-from controller.domain.rollout.services import pinned_to
-from controller.domain.rollout.status import condition
-from controller.domain.rollout.way_out import references_may_change
+from controller.domain.rollout.routes.routing import all_goes_to_new_because
+from controller.domain.rollout.routes.services import pinned_to
+from controller.domain.rollout.words.release_context import canary_status, moonshift_status
+from controller.domain.rollout.words.release_value import Release, as_stored
+from controller.domain.rollout.words.status import condition
+from controller.domain.rollout.words.way_out import references_may_change
 from controller.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, PODS, REPLICA_SETS, SERVICES
 
 

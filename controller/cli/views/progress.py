@@ -16,8 +16,8 @@ from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.waiting import at_zero, awaits_approval, stalled, waits_for
 from controller.cli.views.workload import AnyWorkload
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout.release_context import canary_status, moonshift_status
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.release_context import canary_status, moonshift_status
+from controller.domain.rollout.words.status import condition
 
 
 class Stage(StrEnum):

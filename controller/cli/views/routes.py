@@ -13,8 +13,8 @@ from controller.cli.views.view import RouteView, SharedRoutesView
 from controller.domain.conditions import find_condition
 from controller.domain.decision import Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.routing import wanted_plan
+from controller.domain.rollout.routes.routing import wanted_plan
+from controller.domain.rollout.words.release_value import Release
 from controller.domain.traffic.drift.object_state import read_object_state
 from controller.domain.traffic.original.content import content_of
 from controller.domain.traffic.tree import Tree

@@ -6,9 +6,9 @@ from controller.api.rollout import HttpRouteMatch, Rollout, RolloutStatus, Step,
 from controller.cli.views.view import StepView
 from controller.domain.observation import Observation
 from controller.domain.pods.plan import batch_size
-from controller.domain.rollout.pause import last_step_needs_no_pause
-from controller.domain.rollout.release_context import canary_status, moonshift_status
-from controller.domain.rollout.release_value import as_stored
+from controller.domain.rollout.approvals.pause import last_step_needs_no_pause
+from controller.domain.rollout.words.release_context import canary_status, moonshift_status
+from controller.domain.rollout.words.release_value import as_stored
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 

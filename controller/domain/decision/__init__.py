@@ -139,7 +139,7 @@ class Note(Value, frozen=True):
     message: str
     severity: Severity = Severity.NORMAL
     ended: str = ""
-    """For the note about the end of a release: how it ended (`rollout/ends`)."""
+    """For the note about the end of a release: how it ended (`rollout/ends/reported`)."""
 
 
 class Decision(Value, frozen=True):

@@ -13,21 +13,22 @@ from controller.api.workloads import is_label_value
 from controller.domain import reasons
 from controller.domain.decision import Note, Refusal
 from controller.domain.pods.running import returns_by_itself, stable_of_set
-from controller.domain.rollout import messages, routing, services
-from controller.domain.rollout.analysing import gate_that_cannot_be_asked
-from controller.domain.rollout.by_id import asked_by_id, stable_by_id
-from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.jump import following
-from controller.domain.rollout.last_endpoints import services_without_endpoints
+from controller.domain.rollout.approvals.analysing import gate_that_cannot_be_asked
+from controller.domain.rollout.approvals.jump import following
+from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.ends.last_endpoints import services_without_endpoints
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
-from controller.domain.rollout.naming import new_in_words, stable_in_words
-from controller.domain.rollout.release_context import known_template
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.reverting import held_as_failed
-from controller.domain.rollout.shared_routing import is_not_admitted, join
-from controller.domain.rollout.showing import revision_shown
-from controller.domain.rollout.step_history import opened
-from controller.domain.rollout.transition import Continue, Transition
+from controller.domain.rollout.routes import routing, services
+from controller.domain.rollout.routes.shared_routing import is_not_admitted, join
+from controller.domain.rollout.trouble.reverting import held_as_failed
+from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.by_id import asked_by_id, stable_by_id
+from controller.domain.rollout.words.naming import new_in_words, stable_in_words
+from controller.domain.rollout.words.release_context import known_template
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.showing import revision_shown
+from controller.domain.rollout.words.step_history import opened
+from controller.domain.rollout.words.transition import Continue, Transition
 from controller.domain.traffic.drift.policy import DRIFTED
 
 

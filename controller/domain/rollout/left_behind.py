@@ -14,12 +14,12 @@ from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.pods.left_behind import values_are_known
 from controller.domain.pods.marks import OwnersRecord
-from controller.domain.rollout import messages
 from controller.domain.rollout.beginning import stable_at_admission
-from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.freezing import freeze_again
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.styles.choice import mechanism_of
+from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 
 def without_a_release(release: Release) -> Stop | None:

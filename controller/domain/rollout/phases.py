@@ -28,23 +28,11 @@ from controller.domain.decision import (
 from controller.domain.history import Outcome
 from controller.domain.observation import Observation
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import (
-    autoscalers,
-    config_release,
-    empty_side_record,
-    empty_side_routes,
-    messages,
-    routing,
-)
 from controller.domain.rollout.beginning import begin, stable_at_admission
-from controller.domain.rollout.claiming import claiming, left_at_rest
-from controller.domain.rollout.disturbances import Disturbance, first_answer, when
-from controller.domain.rollout.drifting import without_put_back
-from controller.domain.rollout.ends import End, abandoned
-from controller.domain.rollout.finalising import Goal, finalise
-from controller.domain.rollout.kept import corrected, dropping, keeping
+from controller.domain.rollout.ends.finalising import Goal, finalise
+from controller.domain.rollout.ends.reported import End, abandoned
 from controller.domain.rollout.left_behind import without_a_release
-from controller.domain.rollout.record import recorded
+from controller.domain.rollout.moving import autoscalers, config_release
 from controller.domain.rollout.release import (
     OF_THE_PODS,
     OF_THE_STEP,
@@ -56,20 +44,31 @@ from controller.domain.rollout.release import (
     own_template_first,
     workload_gone,
 )
-from controller.domain.rollout.release_context import Style, known_template, moonshift_status
-from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.showing import about_this_template, names_filled_in, revision_shown
-from controller.domain.rollout.status import (
+from controller.domain.rollout.routes import empty_side_record, empty_side_routes, routing
+from controller.domain.rollout.routes.claiming import claiming, left_at_rest
+from controller.domain.rollout.routes.drifting import without_put_back
+from controller.domain.rollout.taking_over import taking_over
+from controller.domain.rollout.trouble.disturbances import Disturbance, first_answer, when
+from controller.domain.rollout.trouble.kept import corrected, dropping, keeping
+from controller.domain.rollout.trusted import trusted
+from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.record import recorded
+from controller.domain.rollout.words.release_context import Style, known_template, moonshift_status
+from controller.domain.rollout.words.release_value import Release, as_stored
+from controller.domain.rollout.words.showing import (
+    about_this_template,
+    names_filled_in,
+    revision_shown,
+)
+from controller.domain.rollout.words.status import (
     condition,
     mirrored,
     settled,
     with_kstatus,
     without_condition,
 )
-from controller.domain.rollout.taking_over import taking_over
-from controller.domain.rollout.transition import Stop, Transition
-from controller.domain.rollout.trusted import trusted
-from controller.domain.rollout.way_out import MISSING, as_it_may_be_solved
+from controller.domain.rollout.words.transition import Stop, Transition
+from controller.domain.rollout.words.way_out import MISSING, as_it_may_be_solved
 
 MAX_TRANSITIONS = 64
 """A pass goes through far fewer states; reaching this number is a defect, and stops the pass instead of the process."""

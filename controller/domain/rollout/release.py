@@ -10,16 +10,30 @@ from controller.api.rollout import FinalisingStep, Phase, RolloutStatus, StepSta
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
-from controller.domain.rollout import messages, restoring, routing, services
-from controller.domain.rollout.analysing import Watched, watched
+from controller.domain.rollout.approvals.analysing import Watched, watched
+from controller.domain.rollout.approvals.jump import go_to, read_jump
+from controller.domain.rollout.approvals.pause import read_mailbox
+from controller.domain.rollout.approvals.replanning import replan
 from controller.domain.rollout.beginning import (
     begin,
     check_before_the_first_move,
     in_rolling,
     stable_after,
 )
-from controller.domain.rollout.deadline import held_up, with_deadline
-from controller.domain.rollout.disturbances import (
+from controller.domain.rollout.ends.finalising import Goal, finalise
+from controller.domain.rollout.ends.reported import End, abandoned, rolled_back_by
+from controller.domain.rollout.moving import surplus_new_pods
+from controller.domain.rollout.moving.freezing import freeze_again, values_are_lost
+from controller.domain.rollout.moving.returning import observed_id, returning_id, returns_in_batches
+from controller.domain.rollout.routes import restoring, routing, services
+from controller.domain.rollout.routes.empty_side_routes import new_side_is_led_away
+from controller.domain.rollout.steps import decide_step
+from controller.domain.rollout.styles.older_pods import (
+    only_older_pods_are_in_the_way,
+    with_stable_pods_returning,
+)
+from controller.domain.rollout.trouble.deadline import held_up, with_deadline
+from controller.domain.rollout.trouble.disturbances import (
     STATES_AFTER_PODS,
     Disturbance,
     another_revision_came,
@@ -39,31 +53,18 @@ from controller.domain.rollout.disturbances import (
     when,
     workload_was_replaced,
 )
-from controller.domain.rollout.empty_side_routes import new_side_is_led_away
-from controller.domain.rollout.ends import End, abandoned, rolled_back_by
-from controller.domain.rollout.finalising import Goal, finalise
-from controller.domain.rollout.jump import go_to, read_jump
-from controller.domain.rollout.moving import surplus_new_pods
-from controller.domain.rollout.moving.freezing import freeze_again, values_are_lost
-from controller.domain.rollout.moving.older_pods import (
-    only_older_pods_are_in_the_way,
-    with_stable_pods_returning,
-)
-from controller.domain.rollout.moving.rebuilding import rebuilt
-from controller.domain.rollout.moving.stable_gone import stable_is_gone
-from controller.domain.rollout.naming import new_in_words
-from controller.domain.rollout.pause import read_mailbox
-from controller.domain.rollout.record import recorded
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.replanning import replan
-from controller.domain.rollout.returning import observed_id, returning_id, returns_in_batches
-from controller.domain.rollout.serving_alone import abandoned_pods_serve_alone
-from controller.domain.rollout.showing import about_this_template, counted
-from controller.domain.rollout.status import condition
-from controller.domain.rollout.step_history import opened
-from controller.domain.rollout.steps import decide_step
-from controller.domain.rollout.stuck import selects_no_new_pod
-from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.trouble.rebuilding import rebuilt
+from controller.domain.rollout.trouble.serving_alone import abandoned_pods_serve_alone
+from controller.domain.rollout.trouble.stable_gone import stable_is_gone
+from controller.domain.rollout.trouble.stuck import selects_no_new_pod
+from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.naming import new_in_words
+from controller.domain.rollout.words.record import recorded
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.showing import about_this_template, counted
+from controller.domain.rollout.words.status import condition
+from controller.domain.rollout.words.step_history import opened
+from controller.domain.rollout.words.transition import Continue, Stop, Transition
 from controller.domain.traffic.drift.policy import DRIFTED
 
 

@@ -12,30 +12,28 @@ from msgspec import structs
 from controller.api.rollout import StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
-from controller.domain.rollout import (
-    analysing,
+from controller.domain.rollout.approvals import analysing, pause
+from controller.domain.rollout.approvals.jump import go_to
+from controller.domain.rollout.ends import last_endpoints
+from controller.domain.rollout.moving import autoscalers, batches
+from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
+from controller.domain.rollout.moving.returning import pods_to_label
+from controller.domain.rollout.routes import (
     announcing,
-    autoscalers,
-    batches,
-    last_endpoints,
-    messages,
     other_workloads,
-    pause,
     restoring,
     routing,
     services,
 )
-from controller.domain.rollout.drifting import drift_of, noted
-from controller.domain.rollout.jump import go_to
-from controller.domain.rollout.moving import nodes_from_zero
-from controller.domain.rollout.moving.choice import mechanism_of
-from controller.domain.rollout.moving.from_zero import largest_visited_batch, leaves_stable_pods
-from controller.domain.rollout.rehearsing import rehearsal_of_objects
-from controller.domain.rollout.release_context import Style, moonshift_status
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.returning import pods_to_label
-from controller.domain.rollout.shared_routing import hindrance, join, shared_route_is_closed
-from controller.domain.rollout.transition import Continue, Stop, Transition
+from controller.domain.rollout.routes.drifting import drift_of, noted
+from controller.domain.rollout.routes.rehearsing import rehearsal_of_objects
+from controller.domain.rollout.routes.shared_routing import hindrance, join, shared_route_is_closed
+from controller.domain.rollout.styles import nodes_from_zero
+from controller.domain.rollout.styles.choice import mechanism_of
+from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.release_context import Style, moonshift_status
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Continue, Stop, Transition
 from controller.domain.target import Pinned, Traffic
 
 

@@ -33,16 +33,17 @@ from controller.domain.pods.hpa import original
 from controller.domain.pods.marks import marked_for
 from controller.domain.pods.originals import moved_by_the_original
 from controller.domain.pods.running import template_of
-from controller.domain.rollout import autoscalers, routing
 from controller.domain.rollout.beginning import stable_at_admission
-from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.naming import new_in_words
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.showing import revision_shown
-from controller.domain.rollout.status import condition
-from controller.domain.rollout.step_history import opened
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.moving import autoscalers
+from controller.domain.rollout.routes import routing
+from controller.domain.rollout.words.naming import new_in_words
+from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.showing import revision_shown
+from controller.domain.rollout.words.status import condition
+from controller.domain.rollout.words.step_history import opened
+from controller.domain.rollout.words.transition import Stop
 from controller.domain.traffic.original.httproute import computed_original
 
 _BUSY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)

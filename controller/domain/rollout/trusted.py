@@ -19,11 +19,11 @@ from controller.api.rollout import CanaryStatus, Phase, RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
+from controller.domain.rollout.approvals.jump import go_to
 from controller.domain.rollout.beginning import stable_at_admission
-from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.jump import go_to
-from controller.domain.rollout.release_context import known_template, moonshift_status
-from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.words.release_context import known_template, moonshift_status
+from controller.domain.rollout.words.release_value import Release
 
 SKEW = timedelta(minutes=10)
 """How far the clock of another replica may be ahead."""

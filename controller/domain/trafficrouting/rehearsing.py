@@ -3,7 +3,7 @@ accepts the answers.
 
 Why: as for a Rollout's own routes, a refusal would otherwise stop the release after its pods were created in vain. The
 TrafficRouting asks, because the plan and the rights are its own; the member waits until it is in `status.members`
-(`rollout/shared_routing`). Invariant: only the routes of Services behind which pods of the member are, so an object
+(`rollout/routes/shared_routing`). Invariant: only the routes of Services behind which pods of the member are, so an object
 that the member does not need never stops it. Must not write.
 """
 

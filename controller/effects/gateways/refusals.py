@@ -9,7 +9,7 @@ from typing import assert_never
 
 from controller.domain import availability, reasons
 from controller.domain.decision import NotYet, OwnScript, Reference, Refusal, RoutePlan
-from controller.domain.rollout.way_out import GO_BACK
+from controller.domain.rollout.words.way_out import GO_BACK
 from controller.domain.traffic.plan.script_input import Cycle
 from controller.errors import (
     WRITE_REFUSED,

@@ -6,8 +6,8 @@ a side's share was moved) there is no sample.
 
 from controller.api.rollout import PatchMetadata, Rollout, Step, StepState
 from controller.domain.decision import RoutePlan
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.routing import marks_partial_restore
+from controller.domain.rollout.routes.routing import marks_partial_restore
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.traffic.plan.traffic_plan import (
     announcement,
     references_of,

@@ -9,7 +9,7 @@ from controller.api.meta import Key
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.domain.decision import Done, Note, RecordRelease
 from controller.domain.observation import Observation
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from controller.errors import Right
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import CONFIG_MAPS, DEPLOYMENTS, ROLLOUTS, Resource

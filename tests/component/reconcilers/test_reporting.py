@@ -8,7 +8,7 @@ from controller.api.meta import Condition
 from controller.api.rollout import Rollout
 from controller.domain import reasons
 from controller.domain.decision import Decision, Note
-from controller.domain.rollout.ends import End
+from controller.domain.rollout.ends.reported import End
 from controller.domain.traffic.drift.policy import DRIFTED
 from controller.reconcilers.reporting import Reporting
 from tests.unit.builders import KEY, ours_of, status_of

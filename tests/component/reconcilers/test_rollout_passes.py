@@ -20,7 +20,7 @@ from controller.domain.decision import (
     Refusal,
 )
 from controller.domain.observation import Observation
-from controller.domain.rollout.status import condition, enter, with_moonshift_status
+from controller.domain.rollout.words.status import condition, enter, with_moonshift_status
 from controller.effects.apply import Pass
 from controller.errors import Forbidden, Invalid, Right
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS

@@ -10,7 +10,7 @@ from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet, template_hash
 from controller.domain.observation import Observation, RouteSeen, WorkloadSeen
-from controller.domain.rollout.release_value import Release, as_stored
+from controller.domain.rollout.words.release_value import Release, as_stored
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 OLD, NEW = "old1", "new1"

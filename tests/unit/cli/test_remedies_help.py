@@ -18,8 +18,8 @@ from controller.cli.remedies.choice import TABLE, remedies
 from controller.cli.render.words import hint
 from controller.cli.views.look import look_at
 from controller.domain import reasons
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.status import condition, with_moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -37,9 +37,9 @@ from tests.unit.builders import (
     template,
     wait,
 )
+from tests.unit.domain.rollout.moving.test_from_zero import at_half
 from tests.unit.domain.rollout.scenes import approve
-from tests.unit.domain.rollout.test_from_zero import at_half
-from tests.unit.domain.rollout.test_stable_gone import gone_on
+from tests.unit.domain.rollout.trouble.test_stable_gone import gone_on
 from tests.unit.worlds import World
 
 LOOKS = ("get", "describe", "logs", "auth", "api-resources", "moonshift describe")

@@ -8,11 +8,15 @@ from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
-from controller.domain.rollout.changes_by_people import NO_REQUESTS, has_request, requests_of
+from controller.domain.rollout.approvals.changes_by_people import (
+    NO_REQUESTS,
+    has_request,
+    requests_of,
+)
 from controller.domain.rollout.moving.given_up import given_up_pods
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import Style
-from controller.domain.rollout.release_value import Release, as_stored
+from controller.domain.rollout.words.release_context import Style
+from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.target import Pinned
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE

@@ -14,7 +14,7 @@ from hypothesis.stateful import precondition, rule
 from controller.api import names
 from controller.api.rollout import MoonshiftStatus, Phase
 from controller.domain.decision import Refusal
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from tests.unit.builders import (
     KEY,
     make_steps,

@@ -15,7 +15,7 @@ from hypothesis import Phase as Search
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from controller.api.rollout import Phase, Rollout
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from tests.constants import load_all_modules
 
 EXAMPLES = {"quick": 150, "thorough": 4500, "long": 5000}

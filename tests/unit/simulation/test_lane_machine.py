@@ -14,8 +14,8 @@ from controller.api.trafficrouting import TRAFFIC_ROUTING_FINALIZER, TrafficRout
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.release_value import Release, as_stored
+from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import NAMESPACE, make_service, make_steps, template, wait
 from tests.unit.domain.trafficrouting.scenes import (

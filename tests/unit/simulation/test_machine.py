@@ -10,7 +10,7 @@ from msgspec import structs
 from controller.api import names
 from controller.api.rollout import BlueGreenStrategy, NetworkRef, Rollout, Strategy
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.rollout.release_context import canary_status
+from controller.domain.rollout.words.release_context import canary_status
 from tests.unit.builders import (
     KEY,
     NAMESPACE,

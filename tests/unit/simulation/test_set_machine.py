@@ -12,8 +12,8 @@ from controller.api.jsontree import same
 from controller.api.quantity import scaled_up
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy
 from controller.domain.rollout.moving.sets import owners_limits
-from controller.domain.rollout.release_context import Style, canary_status
-from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.words.release_context import Style, canary_status
+from controller.domain.rollout.words.release_value import Release
 from tests.unit.builders import (
     GIVEN_BACK,
     KEY,

@@ -4,7 +4,7 @@ import inspect
 
 from prometheus_client import CollectorRegistry
 
-from controller.domain.rollout.ends import End
+from controller.domain.rollout.ends.reported import End
 from controller.telemetry.completed import LOOKS, CompletedReleases
 from controller.telemetry.metrics import Metrics
 from tests.unit.telemetry.page import samples

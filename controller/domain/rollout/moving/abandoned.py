@@ -15,9 +15,9 @@ from controller.domain.pods.deployment import Limits, owners_limits
 from controller.domain.pods.trouble import without_room
 from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
 from controller.domain.rollout.moving.from_zero import stable_replica_set
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.services import pinned_to
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.routes.services import pinned_to
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 
 def clear_abandoned(release: Release) -> Stop | None:

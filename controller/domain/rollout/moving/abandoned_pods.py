@@ -21,8 +21,8 @@ from controller.domain.rollout.moving.sets import (
     make_way,
     most_unavailable_pods,
 )
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 RECREATED_AS_STABLE = (WorkloadKind.CLONE_SET, WorkloadKind.STATEFUL_SET)
 """Kinds whose controller replaces a deleted pod by one of its current revision, if the partition says so."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from controller.api.duration import later, of_seconds
 from controller.domain.pods.deployment import progress_deadline
-from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.words.release_value import Release
 
 SHORTEST_WAIT = timedelta(minutes=10)
 """A longer progress deadline of the owner makes the wait longer."""

@@ -9,8 +9,8 @@ from controller.domain import reasons
 from controller.domain.decision import Action, Refusal, ReleaseDeployment
 from controller.domain.pods.deployment import owners_limits, paused_by_its_owner
 from controller.domain.rollout.moving.from_zero import FromZero
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 
 def marks_to_remove(

@@ -22,8 +22,8 @@ from controller.domain.pods.deployment import (
 )
 from controller.domain.pods.marks import marked_for
 from controller.domain.pods.partition import partition_of
-from controller.domain.rollout.release_context import Style
-from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.words.release_context import Style
+from controller.domain.rollout.words.release_value import Release
 
 
 def values_are_lost(release: Release) -> Refusal | None:

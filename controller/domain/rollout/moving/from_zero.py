@@ -16,13 +16,9 @@ from controller.domain.decision import REPLICA_SET, DeleteObject, SetSize, delet
 from controller.domain.pods.deployment import admission_paused, read_rolling_limits
 from controller.domain.rollout.moving.freezing import freeze_again
 from controller.domain.rollout.moving.mechanism import Mechanism
-from controller.domain.rollout.release_context import (
-    Style,
-    known_template,
-    moonshift_status,
-)
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_context import Style, known_template, moonshift_status
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 
 def stable_replica_set(release: Release) -> ReplicaSet | None:

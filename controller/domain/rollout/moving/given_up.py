@@ -32,8 +32,8 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 BY_NODES = (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
 """Kinds whose controller creates every pod from the present template, so exactly these pods can be deleted."""

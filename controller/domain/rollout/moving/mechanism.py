@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 
 from controller.domain.decision import Action, FieldOfSpec
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 
 class Mechanism(ABC):

@@ -14,7 +14,7 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
-from controller.domain.rollout.release_value import Release
+from controller.domain.rollout.words.release_value import Release
 
 
 def abandoned_go_first(release: Release, index: int) -> bool:

@@ -29,8 +29,8 @@ from controller.domain.pods.readiness import Readiness
 from controller.domain.pods.running import name_on_pods
 from controller.domain.rollout.moving.deployments import marks_to_remove
 from controller.domain.rollout.moving.mechanism import Mechanism
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 
 def owners_strategy(release: Release) -> JsonObject:

@@ -23,9 +23,9 @@ from controller.domain.rollout.moving.sets import (
     owners_limits,
     owners_strategy,
 )
-from controller.domain.rollout.release_context import known_template
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_context import known_template
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.transition import Stop
 
 STABLE = "stable"
 """Value of `template_exchange`: the set has, or will have after the next write, its stable template."""

@@ -6,7 +6,7 @@ it accompanies and the content we wrote. Additions by others (a controller's ann
 removals and changes by others are reverted. The end of a release deletes it without calling a script.
 Invariant: an object without the Rollout's UID, in a label or as an owner (the original controller used an
 ownerReference), belongs to somebody else and is never written or deleted. One with the UID of a Rollout that exists no
-more is first claimed (`rollout/claiming`).
+more is first claimed (`rollout/routes/claiming`).
 """
 
 import base64

@@ -6,7 +6,7 @@ from msgspec import structs
 from controller.api.rollout import Rollout
 from controller.cli.commands.promote import at_the_end
 from controller.cli.failures import ExitCode, Failure
-from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.words.status import with_moonshift_status
 from tests.unit.cli.builders import make_rollout
 
 HALF = [{"replicas": "20%"}, {"replicas": "50%"}]

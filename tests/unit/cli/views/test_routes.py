@@ -9,8 +9,8 @@ from controller.cli.views.shares import shares_in
 from controller.cli.views.view import RouteView
 from controller.domain.decision import Reference
 from controller.domain.observation import RouteAbsent, RouteSeen, RouteState, RouteUnreadable
-from controller.domain.rollout.release_value import as_stored
-from controller.domain.rollout.routing import wanted_plan
+from controller.domain.rollout.routes.routing import wanted_plan
+from controller.domain.rollout.words.release_value import as_stored
 from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.original.content import write_original
 from controller.domain.traffic.original.record import write_state

@@ -15,8 +15,8 @@ from controller.cli.views.waiting import (
 )
 from controller.domain.decision import Reference
 from controller.domain.observation import RoutePresent, RouteSeen
-from controller.domain.rollout.messages import SCALED_AWAY
-from controller.domain.rollout.routing import GIVEN_BACK
+from controller.domain.rollout.routes.routing import GIVEN_BACK
+from controller.domain.rollout.words.messages import SCALED_AWAY
 from tests.unit.cli.builders import (
     NEW,
     OLD,

@@ -9,8 +9,8 @@ from controller.api.names import V1BETA1
 from controller.domain.admission.gate_mistakes import gate_mistakes
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.gates.wording import WORDS_OF_A_RELEASE
-from controller.domain.rollout.analysing import words_of
-from controller.domain.rollout.release_value import as_stored
+from controller.domain.rollout.approvals.analysing import words_of
+from controller.domain.rollout.words.release_value import as_stored
 from tests.unit.builders import KEY
 from tests.unit.domain.rollout.scenes import started
 

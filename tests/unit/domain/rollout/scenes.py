@@ -8,7 +8,7 @@ import pytest
 
 from controller.api.meta import Key
 from controller.api.rollout import Step, StepState
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
     NAMESPACE,

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from controller.api.rollout import CanaryStrategy, Pause, Rollout, StepState
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.words.status import with_moonshift_status
 from tests.unit.builders import KEY, make_rollout, make_steps
 from tests.unit.domain.rollout.scenes import STATES, started
 

@@ -4,8 +4,8 @@ from msgspec import structs
 
 from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.domain.decision import PaceDeployment
-from controller.domain.rollout.moving.paced_deployment import freeze_takes_effect
-from controller.domain.rollout.release_value import Release, as_stored
+from controller.domain.rollout.styles.paced_deployment import freeze_takes_effect
+from controller.domain.rollout.words.release_value import Release, as_stored
 from tests.unit.builders import (
     KEY,
     inner_of,

@@ -6,10 +6,10 @@ from msgspec import structs
 from controller.api.rollout import Approval, MoonshiftStatus, Phase, StepState
 from controller.domain import reasons
 from controller.domain.decision import Decision, Refusal, Severity
-from controller.domain.rollout.pause import a_person_is_waited_for
+from controller.domain.rollout.approvals.pause import a_person_is_waited_for
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_value import as_stored
-from controller.domain.rollout.status import condition, with_moonshift_status
+from controller.domain.rollout.words.release_value import as_stored
+from controller.domain.rollout.words.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
     inner_of,

@@ -10,7 +10,7 @@ from controller.api.rollout import (
     Strategy,
     TrafficRoutingRef,
 )
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     BLUE_GREEN,
     KEY,

@@ -10,7 +10,7 @@ from controller.domain.config.seen import TRACKING_IS_OFF, ConfigUnwatched
 from controller.domain.decision import Severity
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.words.status import with_moonshift_status
 from tests.unit.builders import (
     KEY,
     NAMESPACE,

@@ -8,15 +8,15 @@ from msgspec import structs
 
 from controller.api.autoscaling import Autoscaler
 from controller.domain.pods.hpa import is_paused
-from controller.domain.rollout import routing
-from controller.domain.rollout.deadline import _stuck
-from controller.domain.rollout.empty_side_record import _has_share, _way_to_move_share
-from controller.domain.rollout.empty_sides import SERVICE, Side, SideRevision
-from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.moving.doubled import DoubledCloneSet
-from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.status import with_moonshift_status
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.routes import routing
+from controller.domain.rollout.routes.empty_side_record import _has_share, _way_to_move_share
+from controller.domain.rollout.routes.empty_sides import SERVICE, Side, SideRevision
+from controller.domain.rollout.styles.doubled import DoubledCloneSet
+from controller.domain.rollout.trouble.deadline import _stuck
+from controller.domain.rollout.words.release_value import Release, as_stored
+from controller.domain.rollout.words.status import with_moonshift_status
+from controller.domain.rollout.words.transition import Stop
 from tests.unit.builders import KEY, make_set_world, make_world, status_of
 from tests.unit.domain.rollout.scenes import started
 from tests.unit.worlds import World

@@ -9,7 +9,7 @@ import pytest
 from controller.api.meta import Key
 from controller.api.rollout import Phase
 from controller.api.workloads import Pod
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
     inner_of,

@@ -10,7 +10,7 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.pods.marks import owners_record
 from controller.domain.pods.partition import with_pause_field
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
     SETS,
@@ -31,8 +31,8 @@ from tests.unit.builders import (
     weight_of,
     workload_of,
 )
+from tests.unit.domain.rollout.moving.test_from_zero import at_half, finish
 from tests.unit.domain.rollout.scenes import approve, reason_of
-from tests.unit.domain.rollout.test_from_zero import at_half, finish
 from tests.unit.worlds import World
 
 STYLES = pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])

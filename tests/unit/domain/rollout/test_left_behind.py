@@ -13,7 +13,7 @@ from controller.api.rollout import Phase
 from controller.api.workloads import RollingUpdate
 from controller.domain import reasons
 from controller.domain.pods.partition import with_pause_field
-from controller.domain.rollout import messages
+from controller.domain.rollout.words import messages
 from controller.simulation.podsets import kind_of
 from tests.unit.builders import (
     KEY,
@@ -32,9 +32,9 @@ from tests.unit.builders import (
     versions_of,
     workload_of,
 )
+from tests.unit.domain.rollout.moving.test_from_zero import at_half
 from tests.unit.domain.rollout.scenes import approve
-from tests.unit.domain.rollout.test_doubled import OWN, blue_green, clone_set
-from tests.unit.domain.rollout.test_from_zero import at_half
+from tests.unit.domain.rollout.styles.test_doubled import OWN, blue_green, clone_set
 from tests.unit.simulation.owners import applied_deployment, without_label
 from tests.unit.worlds import World
 

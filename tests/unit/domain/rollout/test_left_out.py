@@ -12,9 +12,9 @@ from controller.api.rollout import (
     StepState,
     ValueMatch,
 )
-from controller.domain.rollout.release_value import as_stored
-from controller.domain.rollout.routing import routed_note
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.routes.routing import routed_note
+from controller.domain.rollout.words.release_value import as_stored
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
     NAMESPACE,

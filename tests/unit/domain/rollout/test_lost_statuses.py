@@ -19,7 +19,7 @@ from tests.unit.builders import (
     versions_of,
     wait,
 )
-from tests.unit.domain.rollout import test_sets
+from tests.unit.domain.rollout.moving import test_sets
 from tests.unit.domain.rollout.scenes import approve, history, started
 from tests.unit.worlds import World
 

@@ -11,8 +11,15 @@ from controller.api.rollout import NamedContent
 from controller.domain.decision import EnsureRoutes
 from controller.domain.rollout.phases import decide
 from tests.unit.builders import GRACE, KEY, NAMESPACE, ours_of, release, status_of, wait, weight_of
+from tests.unit.domain.rollout.routes.test_restoring import (
+    APART,
+    CHAIN,
+    DEEP,
+    chained,
+    led,
+    underway,
+)
 from tests.unit.domain.rollout.scenes import approve
-from tests.unit.domain.rollout.test_restoring import APART, CHAIN, DEEP, chained, led, underway
 from tests.unit.worlds import World
 
 STYLES = ("partition", "canary", "blue-green")

@@ -10,10 +10,10 @@ from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepSt
 from controller.domain import reasons
 from controller.domain.availability import Forbidden
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_value import as_stored
-from controller.domain.rollout.status import condition, enter
 from controller.domain.rollout.steps import decide_step
-from controller.domain.rollout.transition import Stop
+from controller.domain.rollout.words.release_value import as_stored
+from controller.domain.rollout.words.status import condition, enter
+from controller.domain.rollout.words.transition import Stop
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -33,6 +33,7 @@ from tests.unit.builders import (
     weight_of,
     workload_of,
 )
+from tests.unit.domain.rollout.moving.test_from_zero import finish
 from tests.unit.domain.rollout.scenes import (
     BOTH,
     EVERYWHERE,
@@ -42,7 +43,6 @@ from tests.unit.domain.rollout.scenes import (
     reason_of,
     started,
 )
-from tests.unit.domain.rollout.test_from_zero import finish
 from tests.unit.worlds import World
 
 # --- the workload goes, comes, shrinks ----------------------------------------------------------

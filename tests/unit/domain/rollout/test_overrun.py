@@ -4,9 +4,9 @@ import pytest
 
 from controller.domain import reasons
 from controller.domain.decision import Severity
-from controller.domain.rollout import messages
-from controller.domain.rollout.release_value import Release, as_stored
-from controller.domain.rollout.routing import all_goes_to_new_because, routed_note
+from controller.domain.rollout.routes.routing import all_goes_to_new_because, routed_note
+from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.release_value import Release, as_stored
 from tests.unit.builders import (
     KEY,
     make_deployment,

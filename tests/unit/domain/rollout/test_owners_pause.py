@@ -21,8 +21,8 @@ from tests.unit.builders import (
     weight_of,
     workload_of,
 )
+from tests.unit.domain.rollout.moving.test_from_zero import finish
 from tests.unit.domain.rollout.scenes import approve, reason_of, started
-from tests.unit.domain.rollout.test_from_zero import finish
 from tests.unit.worlds import World
 
 MOVED = pytest.mark.parametrize("style", ["partition", "blueGreen"])

@@ -34,9 +34,14 @@ from controller.domain.decision import (
 from controller.domain.observation import WorkloadUnreadable
 from controller.domain.rollout import phases
 from controller.domain.rollout.phases import decide, refused
-from controller.domain.rollout.release_value import Release
-from controller.domain.rollout.status import condition, progressing, with_condition, with_kstatus
-from controller.domain.rollout.transition import Continue
+from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.status import (
+    condition,
+    progressing,
+    with_condition,
+    with_kstatus,
+)
+from controller.domain.rollout.words.transition import Continue
 from tests.unit.builders import (
     KEY,
     NOW,

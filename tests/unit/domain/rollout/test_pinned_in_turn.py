@@ -11,8 +11,8 @@ from tests.unit.builders import (
     revision_of,
     sizes_of,
 )
+from tests.unit.domain.rollout.moving.test_from_zero import finish
 from tests.unit.domain.rollout.scenes import approve, history, pin_of
-from tests.unit.domain.rollout.test_from_zero import finish
 
 
 @pytest.mark.parametrize("turns", [2, 4, 6])

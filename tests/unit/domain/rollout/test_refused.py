@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain.decision import Action, Refusal
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import KEY, release, status_of, template, wait
 from tests.unit.domain.rollout.scenes import STATES, in_state, started
 from tests.unit.worlds import World

@@ -5,7 +5,7 @@ import pytest
 
 from controller.api import names
 from controller.api.rollout import FinalisingStep, HttpRouteMatch, Phase, StepState, ValueMatch
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
     inner_of,

@@ -11,7 +11,7 @@ from controller.api.meta import Key
 from controller.api.rollout import CanaryStrategy, GatewayRef, Phase, StepState, TrafficRoutingRef
 from controller.domain import reasons
 from controller.domain.availability import Forbidden
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from controller.kube.resources import (
     BATCH_RELEASES,
     DEPLOYMENTS,
@@ -46,9 +46,9 @@ from tests.unit.builders import (
     weight_of,
     workload_of,
 )
+from tests.unit.domain.rollout.moving.test_from_zero import at_half, finish
 from tests.unit.domain.rollout.scenes import approve, pin_of
-from tests.unit.domain.rollout.test_blue_green import PLAN, autoscaled, blue_green
-from tests.unit.domain.rollout.test_from_zero import at_half, finish
+from tests.unit.domain.rollout.styles.test_blue_green import PLAN, autoscaled, blue_green
 from tests.unit.worlds import World
 
 STYLES = pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])

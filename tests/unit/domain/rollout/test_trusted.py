@@ -15,9 +15,9 @@ from controller.api.rollout import (
 )
 from controller.domain import reasons
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.release_value import as_stored
-from controller.domain.rollout.status import with_canary, with_moonshift_status
 from controller.domain.rollout.trusted import trusted
+from controller.domain.rollout.words.release_value import as_stored
+from controller.domain.rollout.words.status import with_canary, with_moonshift_status
 from tests.unit.builders import KEY, inner_of, make_steps, ours_of, status_of
 from tests.unit.domain.rollout.scenes import BOTH, approve, pin_of, started
 from tests.unit.worlds import World

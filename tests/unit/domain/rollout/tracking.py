@@ -8,7 +8,7 @@ from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import TRACK_CONFIG
 from controller.api.rollout import CanaryStrategy, StepState, TrackedConfig
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
     NAMESPACE,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from controller.api.rollout import Phase, StepState
 from controller.domain.rollout.phases import DISTURBANCES as IN_ORDER
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
     inner_of,

@@ -23,7 +23,7 @@ from controller.api.trafficrouting import (
     TrafficRoutingStrategy,
 )
 from controller.api.workloads import Deployment
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from controller.domain.traffic.plan.traffic_plan import references_of
 from tests.unit.builders import (
     NAMESPACE,

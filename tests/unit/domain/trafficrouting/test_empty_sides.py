@@ -5,7 +5,7 @@ import pytest
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import Phase
 from controller.domain import reasons
-from controller.domain.rollout.release_value import as_stored
+from controller.domain.rollout.words.release_value import as_stored
 from tests.unit.builders import make_steps, wait
 from tests.unit.domain.trafficrouting.scenes import (
     TWENTY,

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from controller.api.rollout import StepState
 from controller.domain import reasons
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import wait
 from tests.unit.domain.trafficrouting.scenes import (

@@ -6,7 +6,7 @@ from msgspec import structs
 from controller.api.meta import Key
 from controller.api.rollout import Phase
 from controller.domain import reasons
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import make_steps, template
 from tests.unit.domain.trafficrouting.scenes import TWENTY, A, lane, shared_world
 from tests.unit.worlds import World

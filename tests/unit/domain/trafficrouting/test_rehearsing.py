@@ -6,7 +6,7 @@ from msgspec import structs
 from controller.api.meta import Key
 from controller.api.rollout import StepState
 from controller.domain.conditions import find_condition
-from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.trafficrouting.seen import joined
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import NAMESPACE, wait

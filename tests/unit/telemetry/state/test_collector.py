@@ -1,6 +1,6 @@
 """Only a leader exports the state: all of it on its first page, and only for existing objects."""
 
-from controller.domain.rollout.ends import End
+from controller.domain.rollout.ends.reported import End
 from controller.telemetry.metrics import Metrics
 from tests.unit.builders import KEY
 from tests.unit.domain.rollout.scenes import started

@@ -1,0 +1,1 @@
+"""TODO controller/domain/rollout/approvals"""
