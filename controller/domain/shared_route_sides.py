@@ -1,8 +1,8 @@
 """Sides of shared routes: no revision without ready pods keeps a share while the other revision has ready pods.
 
-As `rollout/routes/empty_side_routes` for a Rollout's own routes: nothing moves during the grace period. Then the shared route
-sends all requests to the side with ready pods, and returns to its shares once the other side has been ready for a grace
-period.
+As `rollout/routes/empty_side_routes` for a Rollout's own routes: nothing moves during the grace period. Then the shared
+route sends all requests to the side with ready pods, and returns to its shares once the other side has been ready for a
+grace period.
 Invariant: pure; instants are kept in the status of the TrafficRouting, and a missing instant counts as now.
 """
 

@@ -36,7 +36,7 @@ from controller.cli.views.waiting import (
     wait_sentence,
 )
 from controller.cli.views.workload import AnyWorkload
-from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.status import condition
 from controller.kube.resources import ROLLOUTS

@@ -14,10 +14,10 @@ from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.view import TimerView
 from controller.domain import reasons
 from controller.domain.observation import RoutePresent
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.ends.stable_capacity import stable_pods_are_needed
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.trouble.serving_alone import NOBODY_WOULD_SERVE
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import canary_status, moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.status import condition

@@ -15,7 +15,6 @@ from controller.domain.decision import Note, Refusal
 from controller.domain.pods.running import returns_by_itself, stable_of_set
 from controller.domain.rollout.approvals.analysing import gate_that_cannot_be_asked
 from controller.domain.rollout.approvals.jump import following
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.ends.last_endpoints import services_without_endpoints
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
 from controller.domain.rollout.routes import routing, services
@@ -23,6 +22,7 @@ from controller.domain.rollout.routes.shared_routing import is_not_admitted, joi
 from controller.domain.rollout.trouble.reverting import held_as_failed
 from controller.domain.rollout.words import messages
 from controller.domain.rollout.words.by_id import asked_by_id, stable_by_id
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.naming import new_in_words, stable_in_words
 from controller.domain.rollout.words.release_context import known_template
 from controller.domain.rollout.words.release_value import Release

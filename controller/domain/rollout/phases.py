@@ -29,7 +29,7 @@ from controller.domain.history import Outcome
 from controller.domain.observation import Observation
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout.beginning import begin, stable_at_admission
-from controller.domain.rollout.ends.finalising import Goal, finalise
+from controller.domain.rollout.ends.finalising import finalise
 from controller.domain.rollout.ends.reported import End, abandoned
 from controller.domain.rollout.left_behind import without_a_release
 from controller.domain.rollout.moving import autoscalers, config_release
@@ -52,6 +52,7 @@ from controller.domain.rollout.trouble.disturbances import Disturbance, first_an
 from controller.domain.rollout.trouble.kept import corrected, dropping, keeping
 from controller.domain.rollout.trusted import trusted
 from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.record import recorded
 from controller.domain.rollout.words.release_context import Style, known_template, moonshift_status
 from controller.domain.rollout.words.release_value import Release, as_stored

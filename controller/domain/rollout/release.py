@@ -20,7 +20,7 @@ from controller.domain.rollout.beginning import (
     in_rolling,
     stable_after,
 )
-from controller.domain.rollout.ends.finalising import Goal, finalise
+from controller.domain.rollout.ends.finalising import finalise
 from controller.domain.rollout.ends.reported import End, abandoned, rolled_back_by
 from controller.domain.rollout.moving import surplus_new_pods
 from controller.domain.rollout.moving.freezing import freeze_again, values_are_lost
@@ -58,6 +58,7 @@ from controller.domain.rollout.trouble.serving_alone import abandoned_pods_serve
 from controller.domain.rollout.trouble.stable_gone import stable_is_gone
 from controller.domain.rollout.trouble.stuck import selects_no_new_pod
 from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.naming import new_in_words
 from controller.domain.rollout.words.record import recorded
 from controller.domain.rollout.words.release_value import Release

@@ -34,9 +34,9 @@ from controller.domain.pods.marks import marked_for
 from controller.domain.pods.originals import moved_by_the_original
 from controller.domain.pods.running import template_of
 from controller.domain.rollout.beginning import stable_at_admission
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.moving import autoscalers
 from controller.domain.rollout.routes import routing
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.naming import new_in_words
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release

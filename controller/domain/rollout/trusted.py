@@ -21,7 +21,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout.approvals.jump import go_to
 from controller.domain.rollout.beginning import stable_at_admission
-from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import known_template, moonshift_status
 from controller.domain.rollout.words.release_value import Release
 

@@ -3,8 +3,8 @@ accepts the answers.
 
 Why: as for a Rollout's own routes, a refusal would otherwise stop the release after its pods were created in vain. The
 TrafficRouting asks, because the plan and the rights are its own; the member waits until it is in `status.members`
-(`rollout/routes/shared_routing`). Invariant: only the routes of Services behind which pods of the member are, so an object
-that the member does not need never stops it. Must not write.
+(`rollout/routes/shared_routing`). Invariant: only the routes of Services behind which pods of the member are, so an
+object that the member does not need never stops it. Must not write.
 """
 
 from msgspec import structs

@@ -13,7 +13,7 @@ from controller.api.rollout import Phase, Rollout, StepState
 from controller.domain.conditions import find_condition
 from controller.domain.observation import Observation
 from controller.domain.rollout.approvals.pause import a_person_is_waited_for
-from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style, canary_status, moonshift_status
 from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.traffic.drift.policy import DRIFTED

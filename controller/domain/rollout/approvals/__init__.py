@@ -1,1 +1,4 @@
-"""TODO controller/domain/rollout/approvals"""
+"""Who lets a release go on: a person's approval or jump, the verdict of an analysis, a changed plan.
+
+Must not write routes or pods.
+"""

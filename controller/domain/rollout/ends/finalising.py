@@ -8,7 +8,6 @@ the old pods for a while). On rollback, deletion and disabling the routes go to 
 """
 
 from collections.abc import Callable
-from enum import StrEnum
 
 from msgspec import structs
 
@@ -30,24 +29,10 @@ from controller.domain.rollout.moving.returning import unmark
 from controller.domain.rollout.routes import restoring, routing, services
 from controller.domain.rollout.routes.shared_routing import leave
 from controller.domain.rollout.styles.choice import mechanism_of
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style, moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
-
-
-class Goal(StrEnum):
-    """Why a release ends."""
-
-    SUCCESS = "Success"
-    ROLLBACK = "Rollback"
-    CONTINUOUS = "Continuous"
-    """Another revision came; changes of the abandoned release are reverted before the release starts again."""
-    DISABLED = "RolloutDisabled"
-    DELETING = "RolloutDeleting"
-    WORKLOAD_GONE = "WorkloadGone"
-    SCALED_AWAY = "ScaledAway"
-    """The workload has, or had, no replicas: only the stable revision returns, and the release begins again."""
-
 
 Part = Callable[[Release], Stop | None]
 

@@ -13,7 +13,6 @@ from controller.api import names
 from controller.api.duration import later
 from controller.api.rollout import EmptySide
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.routes.empty_sides import (
     ROUTES,
@@ -25,6 +24,7 @@ from controller.domain.rollout.routes.empty_sides import (
     ready_pods_if_unpinned,
     sides,
 )
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.target import Pinned, Traffic

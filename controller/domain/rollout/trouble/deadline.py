@@ -14,10 +14,10 @@ from msgspec import structs
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import EnsureRoutes, Refusal
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.moving.batches import batch_is_ready
 from controller.domain.rollout.trouble.reverting import given_up
 from controller.domain.rollout.trouble.stuck import pod_troubles, steady, trouble_of, with_trouble
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import canary_status, moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.status import with_moonshift_status

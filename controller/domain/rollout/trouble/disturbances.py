@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from controller.api.rollout import StepState
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.moving.batches import batch_is_ready
 from controller.domain.rollout.moving.freezing import lost_its_freeze, lost_its_record
 from controller.domain.rollout.moving.returning import still_returning
 from controller.domain.rollout.styles.choice import mechanism_of
 from controller.domain.rollout.trouble.kept import GOALS_UNDER_FREEZE
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style, known_template
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Transition

@@ -17,8 +17,8 @@ from controller.api.workloads import MAX_NAME, ReplicaSet, safe_hash
 from controller.domain import reasons
 from controller.domain.decision import Action, DropKept, KeepRelease, Note, Severity
 from controller.domain.observation import KeptSeen
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import known_template
 from controller.domain.rollout.words.release_value import Release
 

@@ -13,10 +13,10 @@ from controller.api.names import FREEZE_MIN_READY_SECONDS, REVISION
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, RebuildReplicaSet, Severity
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.moving.from_zero import leaves_stable_pods, stable_replica_set
 from controller.domain.rollout.trouble.reverting import kept_by_us
 from controller.domain.rollout.words import messages
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop

@@ -15,12 +15,12 @@ from controller.api.workloads import Deployment, Pod, StatusCondition
 from controller.domain import reasons
 from controller.domain.decision import FindCauseOfMissingPods, Refusal
 from controller.domain.pods.trouble import Trouble, problem_of_creation, problem_of_pods
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.routes.empty_sides import (
     own_selector,
     selector_in_words,
     selects_any,
 )
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.status import condition
 from controller.domain.rollout.words.transition import Stop

@@ -10,7 +10,7 @@ from controller.api.rollout import Rollout
 from controller.cli.views.look import look_at
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.observation import Observation
-from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.words.goal import Goal
 from tests.unit.cli.builders import NOW
 
 

@@ -19,7 +19,7 @@ from controller.api.names import (
 from controller.api.rollout import RolloutSpec, WorkloadRef
 from controller.api.validation.rules import Rules
 from controller.domain.admission.rollout import admit_rollout, workload_of
-from controller.domain.rollout.ends.finalising import Goal
+from controller.domain.rollout.words.goal import Goal
 from tests.unit.domain.admission.objects import rollout
 
 

@@ -8,12 +8,12 @@ from msgspec import structs
 
 from controller.api.autoscaling import Autoscaler
 from controller.domain.pods.hpa import is_paused
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.routes.empty_side_record import _has_share, _way_to_move_share
 from controller.domain.rollout.routes.empty_sides import SERVICE, Side, SideRevision
 from controller.domain.rollout.styles.doubled import DoubledCloneSet
 from controller.domain.rollout.trouble.deadline import _stuck
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.rollout.words.status import with_moonshift_status
 from controller.domain.rollout.words.transition import Stop

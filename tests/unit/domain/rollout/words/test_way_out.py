@@ -9,8 +9,8 @@ from controller.api.rollout import Phase, StepState
 from controller.domain import reasons
 from controller.domain.availability import NotServed
 from controller.domain.decision import Refusal
-from controller.domain.rollout.ends.finalising import Goal
 from controller.domain.rollout.phases import decide, refused
+from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.status import condition, progressing, with_moonshift_status
 from controller.domain.rollout.words.way_out import create_or
 from tests.unit.builders import (
