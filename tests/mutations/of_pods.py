@@ -44,7 +44,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.moving.blue_green",
+        "rollout.styles.blue_green",
         (
             "the old version stays smaller than the workload after scaling",
             "BlueGreenDeployment.regrow",
@@ -53,7 +53,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.autoscalers",
+        "rollout.moving.autoscalers",
         (
             "two writers fight over an autoscaler",
             "hold",
@@ -62,7 +62,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.replanning",
+        "rollout.approvals.replanning",
         (
             "a lowered step begins a larger one",
             "place_in_plan",
@@ -71,7 +71,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.moving.paced_deployment",
+        "rollout.styles.paced_deployment",
         (
             "a rollback without room waits for a surge",
             "_in_the_places_of_new_pods",
@@ -156,7 +156,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.moving.extra_deployment",
+        "rollout.styles.extra_deployment",
         (
             "the extra Deployment shrinks with the workload",
             "canary_size_is_wrong",
@@ -165,7 +165,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.release_context",
+        "rollout.words.release_context",
         (
             "a step that finds no old pod is pinned to nothing",
             "ReleaseContext.target",
@@ -228,7 +228,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.config_release",
+        "rollout.moving.config_release",
         (
             "a content that comes on the way back is released at once",
             "_may_be_released",
@@ -264,7 +264,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.returning",
+        "rollout.moving.returning",
         (
             "a way back in batches goes on without its annotation",
             "still_returning",
@@ -288,7 +288,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.moving.doubled",
+        "rollout.styles.doubled",
         (
             "a doubled CloneSet is over while old pods are there",
             "DoubledCloneSet.promoted",

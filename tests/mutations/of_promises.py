@@ -20,6 +20,15 @@ OF_PROMISES: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.rollout.words.way_out",
+        (
+            "a release that has moved is told to correct its reference",
+            "create_or",
+            always("references_may_change"),
+            "unit/domain/rollout/words/test_way_out.py::test_in_the_middle_of_a_release_an_object_can_only_be_created_again",
+        ),
+    ),
+    *named(
         "controller.domain.rollout.routes.claiming",
         (
             "a workload that was made again has nothing to restore",

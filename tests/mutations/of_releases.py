@@ -53,7 +53,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.disturbances",
+        "rollout.trouble.disturbances",
         (
             "a pause outranks a rollback",
             "rolled_back",
@@ -104,7 +104,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.pause",
+        "rollout.approvals.pause",
         (
             "an approval is honoured in every state",
             "_may_be_approved",
@@ -173,7 +173,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.stable_capacity",
+        "rollout.ends.stable_capacity",
         (
             "few stable pods take all traffic back",
             "stable_pods_are_needed",
@@ -194,7 +194,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.serving_alone",
+        "rollout.trouble.serving_alone",
         (
             "the last ready pods are removed for a third template",
             "abandoned_pods_serve_alone",
@@ -203,7 +203,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.finalising",
+        "rollout.ends.finalising",
         (
             "success restores the routes before the workload is upgraded",
             "_SEQUENCES",
@@ -280,7 +280,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.routing",
+        "rollout.routes.routing",
         (
             "the first route does not wait for the margin",
             "endpoints_grace_period",
@@ -338,7 +338,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "rollout.restoring",
+        "rollout.routes.restoring",
         (
             "the object behind a route is restored together with the route",
             "restore",

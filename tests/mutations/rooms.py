@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator
 from tests.mutations.mutation import Mutation
 
 ROOMS = (
+    "controller/domain/rollout/approvals",
+    "controller/domain/rollout/ends",
     "controller/domain/rollout/moving",
+    "controller/domain/rollout/routes",
+    "controller/domain/rollout/styles",
+    "controller/domain/rollout/trouble",
+    "controller/domain/rollout/words",
     "controller/domain/rollout",
     "controller/domain/pods",
     "controller/domain/traffic",
