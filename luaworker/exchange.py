@@ -8,9 +8,9 @@ end, when this returns.
 import asyncio
 
 from luaworker import wire
+from luaworker.call_outcome import Outcome, of_exit, of_reply
 from luaworker.errors import BrokenChild
 from luaworker.layers import Layer
-from luaworker.outcome import Outcome, of_exit, of_reply
 from luaworker.spawn import Child
 
 _DYING_SECONDS = 0.05

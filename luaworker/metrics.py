@@ -11,10 +11,10 @@ from signal import Signals
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.process_collector import ProcessCollector
 
+from luaworker.call_outcome import Outcome
 from luaworker.codes import Code
 from luaworker.fairness import FairQueue
 from luaworker.layers import Layer
-from luaworker.outcome import Outcome
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)

@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from luaworker.call_outcome import Outcome
 from luaworker.codes import Code
 from luaworker.demotion import Demotion
 from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
@@ -23,7 +24,6 @@ from luaworker.fairness import FairQueue
 from luaworker.heavy_tenants import HeavyTenants
 from luaworker.layers import Layer
 from luaworker.metrics import Metrics
-from luaworker.outcome import Outcome
 from luaworker.recycled import Key, Recycled
 from luaworker.rest import Rest
 from luaworker.selftest import Verdict, prove

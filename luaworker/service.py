@@ -13,16 +13,16 @@ from typing import NoReturn, Protocol
 import grpc
 import grpc.aio
 
+from luaworker.call_outcome import Outcome
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
 from luaworker.layers import Layer
-from luaworker.memory import Breaker, ScriptCache, program_digest
 from luaworker.metrics import Metrics
-from luaworker.naming import shown_name
-from luaworker.outcome import Outcome
 from luaworker.packaged import Packaged
 from luaworker.pool import Pool
 from luaworker.request_bytes import RequestBytes
+from luaworker.script_cache import Breaker, ScriptCache, program_digest
+from luaworker.script_names import shown_name
 from luaworker.settings import (
     MODULES,
     MODULES_BYTES,

@@ -11,9 +11,9 @@ import os
 import socket
 from collections.abc import Callable
 
+from controller.app.election import leadership_of
 from controller.app.garbage import FullCollections
 from controller.app.heap import HeapAtRest
-from controller.app.leading import leadership_of
 from controller.app.reconciling import Reconciling
 from controller.app.scraping import secure_metrics
 from controller.app.tracing import traced
@@ -32,8 +32,8 @@ from controller.settings import Settings
 from controller.telemetry.health import HealthServer
 from controller.telemetry.metrics import Metrics
 from controller.webhook.assembly import make_endpoint
+from controller.webhook.named_objects import Surroundings
 from controller.webhook.readers import CachedReader
-from controller.webhook.surroundings import Surroundings
 
 USER_AGENT = "moonshift-controller"
 

@@ -22,10 +22,10 @@ from controller.domain.decision import Note
 from controller.effects.apply import Routes
 from controller.effects.gate_jobs import GateJobs
 from controller.effects.gate_secrets import GateSecrets
-from controller.effects.gateways.answers import Tried
 from controller.effects.gateways.kube_objects import KubeGatewayObjects
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.effects.gateways.routes import GatewayRoutes
+from controller.effects.gateways.script_answers import Tried
 from controller.effects.history import Histories
 from controller.kube import resources
 from controller.kube.client import KubeClient
@@ -47,7 +47,7 @@ from controller.reconcilers.world import World
 from controller.runtime.clock import Clock
 from controller.runtime.leadership import Leadership, Namespaces
 from controller.runtime.worker import Worker
-from controller.scripts.client import ScriptClient
+from controller.scripts.worker_client import ScriptClient
 from controller.settings import Settings
 from controller.telemetry.metrics import Metrics
 

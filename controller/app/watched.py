@@ -32,7 +32,7 @@ from controller.api.workloads import (
     slimmed_pod,
     slimmed_replica_set,
 )
-from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
+from controller.certificates.for_worker import CLIENT_SECRET, WORKER_SECRET
 from controller.domain.availability import Synced
 from controller.domain.rollout.approvals.changes_by_people import has_request
 from controller.kube import resources
@@ -57,7 +57,7 @@ from controller.settings import Settings
 from controller.telemetry.health import HealthServer
 from controller.telemetry.metrics import Metrics
 from controller.telemetry.state.collector import Seen
-from controller.webhook.surroundings import NamedCaches
+from controller.webhook.named_objects import NamedCaches
 
 V = TypeVar("V", bound=HasMetadata)
 

@@ -21,7 +21,7 @@ from controller.certificates.authority import (
     issued_by,
     matches,
 )
-from controller.certificates.worker import CA_FILE, CERTIFICATE_FILE, KEY_FILE
+from controller.certificates.for_worker import CA_FILE, CERTIFICATE_FILE, KEY_FILE
 
 LONGEST_CHAIN = 5
 """Certificates between ours and the authority, ours included."""

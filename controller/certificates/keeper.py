@@ -15,17 +15,17 @@ from pathlib import Path
 import msgspec
 
 from controller.certificates.directory import write_files
-from controller.certificates.issued import Issued, Unusable, read_issued
-from controller.certificates.publish import Address, Publisher
-from controller.certificates.rotation import Bundle, due_within
-from controller.certificates.secret import SecretSnapshot, SecretStore, ensure_bundle
-from controller.certificates.worker import (
+from controller.certificates.for_worker import (
     CLIENT_NAME,
     CLIENT_SECRET,
     WORKER_SECRET,
     ensure_side,
     worker_names,
 )
+from controller.certificates.issued import Issued, Unusable, read_issued
+from controller.certificates.publish import Address, Publisher
+from controller.certificates.rotation import Bundle, due_within
+from controller.certificates.secret import SecretSnapshot, SecretStore, ensure_bundle
 from controller.errors import Forbidden
 from controller.runtime.clock import Clock
 

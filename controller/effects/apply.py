@@ -22,12 +22,12 @@ from controller.domain.decision import (
     RestoreRoutes,
     RoutePlan,
 )
-from controller.domain.rights import with_remedy
+from controller.domain.missing_rights import with_remedy
 from controller.effects import (
+    autoscalers,
     configs,
     freezing,
-    hpa,
-    kept,
+    kept_revisions,
     missing_pods,
     objects,
     podsets,
@@ -206,8 +206,8 @@ EFFECTS: dict[type[object], Effect] = dict(
         _to_template(decision.RevertTemplate, reverts.revert),
         _to_object(decision.WriteTemplate, reverts.write_template),
         _to_template(decision.StampTemplate, reverts.stamp),
-        _writes(decision.KeepRelease, kept.keep),
-        _writes(decision.DropKept, kept.drop),
+        _writes(decision.KeepRelease, kept_revisions.keep),
+        _writes(decision.DropKept, kept_revisions.drop),
         _writes(decision.PaceDeployment, workloads.pace),
         _writes(decision.ReleaseDeployment, workloads.release),
         _writes(decision.EnsureCanaryDeployment, workloads.ensure_canary),
@@ -233,8 +233,8 @@ EFFECTS: dict[type[object], Effect] = dict(
             decision.FindCauseOfMissingPods,
             lambda now, fact: missing_pods.cause_of_missing_pods(now.events, fact),
         ),
-        _writes(decision.PauseAutoscaler, hpa.pause),
-        _writes(decision.FreeAutoscaler, hpa.free),
+        _writes(decision.PauseAutoscaler, autoscalers.pause),
+        _writes(decision.FreeAutoscaler, autoscalers.free),
         _writes(decision.KeepConfig, configs.keep),
         _writes(decision.RestoreConfig, configs.restore),
         _writes(decision.DropConfig, configs.drop),

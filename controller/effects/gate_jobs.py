@@ -21,7 +21,7 @@ from controller.api.names import MEASUREMENT
 from controller.domain.decision import Measure
 from controller.domain.gates import jobs
 from controller.domain.gates.jobs import Ended, JobStatus
-from controller.domain.rights import with_remedy
+from controller.domain.missing_rights import with_remedy
 from controller.domain.traffic.companions.claims_of_tools import inherited
 from controller.errors import (
     AlreadyExists,

@@ -11,8 +11,8 @@ import msgspec
 
 from controller.api.meta import ObjectMeta
 from controller.api.names import SEND_TO
-from controller.domain.gates.sending import GateSecret
-from controller.domain.rights import with_remedy
+from controller.domain.gates.secret_destinations import GateSecret
+from controller.domain.missing_rights import with_remedy
 from controller.errors import Forbidden, MoonshiftError, NotFound
 from controller.kube.resources import SECRETS
 from controller.kube.verbs import Gets

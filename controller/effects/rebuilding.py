@@ -13,7 +13,7 @@ from controller.api.names import POD_TEMPLATE_HASH, REBUILT, REVISION, V1BETA1
 from controller.api.rollout import Rollout
 from controller.domain import reasons
 from controller.domain.decision import Done, Outcome, RebuildReplicaSet, Refusal
-from controller.effects import kept
+from controller.effects import kept_revisions
 from controller.effects.writes import Writes
 from controller.kube.resources import REPLICA_SETS
 
@@ -22,7 +22,7 @@ async def rebuild(writes: Writes, action: RebuildReplicaSet, rollout: Rollout) -
     """Create the ReplicaSet; refused if its template is gone, or if its name is taken."""
     meta = rollout.metadata
     owner = OwnerReference(V1BETA1, "Rollout", meta.name, meta.uid, controller=True)
-    template = await kept.read(writes, action.source, owner)
+    template = await kept_revisions.read(writes, action.source, owner)
     if template is None:
         named = f"ControllerRevision {action.source}"
         text = f"{named} is gone, and with it the stable template: apply the manifest you want to go back to"

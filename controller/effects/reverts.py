@@ -32,7 +32,7 @@ from controller.domain.decision import (
     StampTemplate,
     WriteTemplate,
 )
-from controller.effects import kept
+from controller.effects import kept_revisions
 from controller.effects.freezing import plain
 from controller.effects.patches import Operation, generation_is
 from controller.effects.writes import Writes
@@ -62,7 +62,7 @@ async def _template_to_go_back_to(
     if action.kept:
         meta = rollout.metadata
         owner = OwnerReference(V1BETA1, "Rollout", meta.name, meta.uid, controller=True)
-        found = await kept.read(writes, action.source, owner)
+        found = await kept_revisions.read(writes, action.source, owner)
         if found is None:
             return _gone(f"ControllerRevision {action.source}")
         return kept_template({"spec": {"template": found}})

@@ -25,7 +25,7 @@ from controller.domain.decision import (
     TakeOverCanary,
     TakeOverWorkload,
 )
-from controller.domain.pods.hpa import PAUSED_BEHAVIOR
+from controller.domain.pods.held_autoscalers import PAUSED_BEHAVIOR
 from controller.effects.freezing import plain
 from controller.effects.patches import generation_is
 from controller.effects.writes import Writes

@@ -21,16 +21,16 @@ from yarl import URL
 
 from controller.api.analysis import Header, SecretKey, SecretRef
 from controller.api.decoding import decoded
+from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.secret_places import secrets_of, with_values
-from controller.domain.gates.sending import GateSecret
 from controller.measure.confidential import (
     LONGEST_TEXTS,
     confidential_of,
     repeated_in_answer,
     repeated_in_refusal,
 )
+from controller.measure.dns import ASKER, Names
 from controller.measure.egress import AllowList, CheckedResolver, Refused
-from controller.measure.names import ASKER, Names
 from controller.measure.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024

@@ -32,8 +32,8 @@ from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
 from controller.errors import WRITE_REFUSED, MoonshiftError, NotFound
 from controller.kube.ledger import WriteLedger
-from controller.reconcilers.refusals import RefusalWaits
 from controller.reconcilers.reporting import Reporting
+from controller.reconcilers.retries import RefusalWaits
 from controller.reconcilers.rights import RightsAwaited
 from controller.runtime.clock import Clock
 from controller.runtime.worker import Result

@@ -21,8 +21,8 @@ from controller.api.meta import Key, ObjectMeta
 from controller.errors import WorkerUnavailable
 from controller.kube.store import Store
 from controller.reconcilers.scripts import ConfigMap
-from controller.scripts.answer import Refused, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
+from controller.scripts.script_outcome import Refused, ScriptAnswer
 
 PREFIX = "lua."
 """Keys with this prefix are meant as scripts; other keys belong to somebody else."""

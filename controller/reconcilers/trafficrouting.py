@@ -50,7 +50,7 @@ from controller.effects.writes import KubeWrites, Writes
 from controller.errors import WRITE_REFUSED, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.caches import SERVICE, SHARED_ROUTING, Caches
-from controller.reconcilers.refusals import RefusalWaits
+from controller.reconcilers.retries import RefusalWaits
 from controller.reconcilers.rights import RightsAwaited
 from controller.runtime.clock import Clock
 from controller.runtime.worker import Result

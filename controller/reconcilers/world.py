@@ -41,8 +41,8 @@ from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.plan.abilities import Headers, granted
 from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
-from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
-from controller.effects.gateways.refusals import unreadable
+from controller.effects.gateways.failed_writes import cluster_scoped as cluster_scoped_kind
+from controller.effects.gateways.failed_writes import unreadable
 from controller.errors import Postponed
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import (

@@ -17,7 +17,7 @@ from random import Random
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from controller.runtime.backoff import growing_delay, jittered
-from controller.runtime.lines import Lines
+from controller.runtime.urgent_line import Lines
 
 K = TypeVar("K", bound=Hashable)
 

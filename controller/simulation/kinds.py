@@ -17,8 +17,8 @@ from controller.domain.traffic.companions.companion import finding_keys
 from controller.kube.kind_watch import MAKER, Kind, RawObject
 from controller.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from controller.kube.store import Store
-from controller.simulation.objects import Projections
 from controller.simulation.state import resource_of_kind
+from controller.simulation.typed_views import Projections
 
 
 class _Head(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from controller.effects.gateways import (
     ScriptRunner,
     ScriptSource,
 )
-from controller.effects.gateways.answers import Tried
+from controller.effects.gateways.script_answers import Tried
 from controller.effects.history import Histories
 from controller.effects.writes import Writes
 from controller.errors import Right

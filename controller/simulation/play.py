@@ -36,9 +36,9 @@ from controller.measure.golden import packaged
 from controller.simulation import gates
 from controller.simulation.api_server.server import Admission
 from controller.simulation.cluster import NoRest, SimulatedCluster
-from controller.simulation.objects import store_whole
 from controller.simulation.passes import Scripts
 from controller.simulation.state import resource_of_kind
+from controller.simulation.typed_views import store_whole
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 SIMULATED = "moonshift.dev/simulated"

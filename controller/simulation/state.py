@@ -35,7 +35,7 @@ from controller.kube.resources import Resource, known_workload
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import OWNER, Caches
 from controller.simulation.api_server.server import Admission, MemoryApi
-from controller.simulation.objects import Objects, Projections
+from controller.simulation.typed_views import Objects, Projections
 
 REVISION = "deployment.kubernetes.io/revision"
 DESIRED = "deployment.kubernetes.io/desired-replicas"

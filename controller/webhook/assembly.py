@@ -22,10 +22,10 @@ from controller.settings import Settings
 from controller.webhook.admission import Admission
 from controller.webhook.endpoint import Endpoint
 from controller.webhook.impersonation import Impersonation
+from controller.webhook.named_objects import Surroundings
 from controller.webhook.readers import CachedReader
 from controller.webhook.server import AdmissionMetrics, Leaving, webhook_app
 from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
-from controller.webhook.surroundings import Surroundings
 from controller.webhook.worker_pods import KubeWorkerPods
 
 DEFAULT_CERTIFICATES = Path("/tmp/kruise-rollout-webhook-certs")

@@ -20,7 +20,7 @@ from typing import cast
 import msgspec
 
 from controller.runtime.beside import beside
-from controller.webhook.waiting import WaitingRoom
+from controller.webhook.waiting_clients import WaitingRoom
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import json
 
 from msgspec import structs
 
-from controller.cli.script_tools.subjects import subject_at
+from controller.cli.script_tools.script_folders import subject_at
 from controller.scripts.lookup import FOLDER
 
 PACKAGED = subject_at(FOLDER / "networking.istio.io/VirtualService/trafficRouting.lua").read()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from controller.cli.script_tools.subjects import Subject, subjects_in
+from controller.cli.script_tools.script_folders import Subject, subjects_in
 from demo.stage import ROOT
 from localcluster.api import JsonObject
 from localcluster.history import Kind

@@ -39,18 +39,18 @@ OF_DOORS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.webhook.waiting",
+        "controller.webhook.waiting_clients",
         (
             "a flood of one address takes the turns of others",
             "WaitingRoom.enter",
             becomes("max", "next(iter(self._queues))"),
-            "component/webhook/test_waiting.py::test_a_newcomer_to_the_longest_queue_is_closed",
+            "component/webhook/test_waiting_clients.py::test_a_newcomer_to_the_longest_queue_is_closed",
         ),
         (
             "a client waits without an end",
             "WaitingRoom.expire",
             never("_seconds"),
-            "component/webhook/test_waiting.py::test_only_a_client_that_waited_too_long_is_closed",
+            "component/webhook/test_waiting_clients.py::test_only_a_client_that_waited_too_long_is_closed",
         ),
     ),
     *named(
@@ -153,7 +153,7 @@ OF_DOORS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.certificates.worker",
+        "controller.certificates.for_worker",
         (
             "the worker keeps a certificate of an authority before",
             "_good",

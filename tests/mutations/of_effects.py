@@ -168,7 +168,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.effects.gateways.answers",
+        "controller.effects.gateways.script_answers",
         (
             "a script that answers differently each time is believed",
             "Answers._run",
@@ -177,7 +177,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.effects.gateways.accounts",
+        "controller.effects.gateways.script_accounts",
         (
             "a script writes what its account may not",
             "Accounts._refused",
@@ -273,18 +273,18 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.effects.kept",
+        "controller.effects.kept_revisions",
         (
             "a template that was exchanged in what a release keeps is used",
             "read",
             without("template_hash"),
-            "component/effects/test_kept.py::test_another_template_or_owner_is_not_read",
+            "component/effects/test_kept_revisions.py::test_another_template_or_owner_is_not_read",
         ),
         (
             "what another Rollout keeps is used",
             "read",
             without("controller_uid"),
-            "component/effects/test_kept.py::test_another_template_or_owner_is_not_read",
+            "component/effects/test_kept_revisions.py::test_another_template_or_owner_is_not_read",
         ),
     ),
     *named(
@@ -324,7 +324,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.reconcilers.refusals",
+        "controller.reconcilers.retries",
         (
             "a refused action is tried again as soon each time",
             "RefusalWaits.next",

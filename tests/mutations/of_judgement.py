@@ -266,12 +266,12 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.pods.hpa",
+        "controller.domain.pods.held_autoscalers",
         (
             "the behavior of a paused autoscaler is saved as its owner's",
             "original",
             never("kept"),
-            "unit/domain/pods/test_hpa.py::test_the_behavior_of_a_paused_autoscaler_is_not_taken_for_its_owners",
+            "unit/domain/pods/test_held_autoscalers.py::test_the_behavior_of_a_paused_autoscaler_is_not_taken_for_its_owners",
         ),
     ),
 )

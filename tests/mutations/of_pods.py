@@ -237,7 +237,7 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "config.record",
+        "config.content_record",
         (
             "a newer content is overwritten by the way back",
             "_way_back",

@@ -116,12 +116,12 @@ OF_PROMISES: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.scripts.client",
+        "controller.scripts.worker_client",
         (
             "a certificate that is not accepted looks like a worker that does not run",
             "ScriptClient._unavailable",
             assigns("untrusted", "False"),
-            "component/scripts/test_client.py::test_a_rejected_certificate_is_reported_with_the_place_to_look",
+            "component/scripts/test_worker_client.py::test_a_rejected_certificate_is_reported_with_the_place_to_look",
         ),
     ),
 )

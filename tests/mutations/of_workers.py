@@ -15,18 +15,18 @@ from tests.mutations.mutation import Mutation, named
 
 OF_WORKERS: tuple[Mutation, ...] = (
     *named(
-        "controller.scripts.client",
+        "controller.scripts.worker_client",
         (
             "a call that was lost is repeated on the same connection",
             "ScriptClient._attempts",
             never("RESOURCE_EXHAUSTED"),
-            "component/scripts/test_client.py::test_a_call_that_was_lost_is_repeated_on_another_connection",
+            "component/scripts/test_worker_client.py::test_a_call_that_was_lost_is_repeated_on_another_connection",
         ),
         (
             "a worker that knows no modules is believed",
             "ScriptClient.execute.send",
             never("modules"),
-            "component/scripts/test_client.py::test_a_worker_that_is_too_old_for_modules_is_no_worker",
+            "component/scripts/test_worker_client.py::test_a_worker_that_is_too_old_for_modules_is_no_worker",
         ),
     ),
     *named(
@@ -150,7 +150,7 @@ OF_WORKERS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "luaworker.memory",
+        "luaworker.script_cache",
         (
             "a script that costs a process each time is run on and on",
             "Breaker.refusal",

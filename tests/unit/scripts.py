@@ -11,8 +11,8 @@ import msgspec
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.header import ScriptHeader
 from controller.errors import WorkerUnavailable
-from controller.scripts.answer import Executed, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
+from controller.scripts.script_outcome import Executed, ScriptAnswer
 
 
 class PlainScripts:

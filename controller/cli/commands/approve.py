@@ -15,15 +15,19 @@ from controller.api.rollout import BlueGreenStatus, Rollout, StepState
 from controller.cli.durations import DURATION, limit_of
 from controller.cli.failures import ExitCode, Failure, explain
 from controller.cli.options import connection_options
+from controller.cli.reading.arguments import rollout_names
+from controller.cli.reading.controller_at_work import (
+    nobody_at_work,
+    seems_to_stand_still,
+    why_unanswered,
+)
 from controller.cli.reading.following import follow_rollout
-from controller.cli.reading.leader import nobody_at_work, seems_to_stand_still, why_unanswered
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.found_rollouts import read_rollout
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import rollout_names
 from controller.cli.terminal import say
+from controller.cli.views.any_workload import AnyWorkload
 from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.waiting import wait_sentence
-from controller.cli.views.workload import AnyWorkload
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.errors import Conflict, MoonshiftError
 from controller.kube.resources import ROLLOUTS

@@ -10,10 +10,10 @@ from controller.cli.commands.get import picture_of
 from controller.cli.failures import Failure, explain
 from controller.cli.options import connection_options
 from controller.cli.output import show, show_views
+from controller.cli.reading.arguments import rollout_names
 from controller.cli.reading.events import read_events
-from controller.cli.reading.kept import read_kept, recorded_template
+from controller.cli.reading.kept_templates import read_kept, recorded_template
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import rollout_names
 from controller.cli.render.describe import rollout_description
 from controller.cli.views.steps import under_way
 from controller.cli.views.view import RolloutView

@@ -15,14 +15,18 @@ from controller.cli.failures import Failure
 from controller.cli.live import watch
 from controller.cli.options import connection_options
 from controller.cli.output import OutputForm, is_data, show, show_data, show_views
+from controller.cli.reading.arguments import is_type, rollout_names
+from controller.cli.reading.controller_at_work import (
+    ControllerAbsence,
+    nobody_at_work,
+    seems_to_stand_still,
+)
 from controller.cli.reading.facts import Facts
-from controller.cli.reading.leader import ControllerAbsence, nobody_at_work, seems_to_stand_still
-from controller.cli.reading.objects import list_rollouts, read_rollout
+from controller.cli.reading.found_rollouts import list_rollouts, read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.source import Source
-from controller.cli.reading.targets import is_type, rollout_names
+from controller.cli.render.live_tree import rollout_tree
 from controller.cli.render.table import rollouts_table
-from controller.cli.render.tree import rollout_tree
 from controller.cli.render.words import change_line
 from controller.cli.terminal import say
 from controller.cli.views.look import look_at, summary_of

@@ -15,11 +15,11 @@ from controller.cli.durations import span
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
 from controller.cli.output import show, show_data
-from controller.cli.reading.changes import change_of
-from controller.cli.reading.kept import Kept, read_kept
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.arguments import one_rollout
+from controller.cli.reading.found_rollouts import read_rollout
+from controller.cli.reading.kept_templates import Kept, read_kept
+from controller.cli.reading.recorded_changes import change_of
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import one_rollout
 from controller.cli.render.table import plain_table
 from controller.cli.render.words import NOBODY, age, counted
 from controller.cli.terminal import diff_line, say

@@ -11,9 +11,9 @@ from controller.api.rollout import Rollout
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.arguments import one_rollout
+from controller.cli.reading.found_rollouts import read_rollout
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
 from controller.cli.views.steps import current_state, current_step, steps_of, under_way
 from controller.cli.views.waiting import at_zero, pods_asked_for

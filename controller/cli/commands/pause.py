@@ -9,9 +9,9 @@ from controller.api.names import GROUP
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.arguments import rollout_names
+from controller.cli.reading.found_rollouts import read_rollout
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import rollout_names
 from controller.cli.terminal import say
 from controller.kube.resources import ROLLOUTS
 

@@ -16,11 +16,12 @@ from controller.cli.commands.jump import impossible, send_jump
 from controller.cli.durations import DURATION, limit_of
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.options import connection_options
+from controller.cli.reading.arguments import one_rollout
 from controller.cli.reading.following import follow_rollout
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.found_rollouts import read_rollout
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
+from controller.cli.views.any_workload import AnyWorkload
 from controller.cli.views.steps import (
     current_state,
     current_step,
@@ -35,7 +36,6 @@ from controller.cli.views.waiting import (
     stalled,
     wait_sentence,
 )
-from controller.cli.views.workload import AnyWorkload
 from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.status import condition

@@ -12,10 +12,10 @@ import click
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
-from controller.cli.reading.kept import read_kept
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.arguments import rollout_names
+from controller.cli.reading.found_rollouts import read_rollout
+from controller.cli.reading.kept_templates import read_kept
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import rollout_names
 from controller.cli.render.words import counted
 from controller.cli.terminal import say
 from controller.cli.views.steps import goes_in_steps, steps_of, under_way

@@ -4,8 +4,8 @@ import click
 
 from controller.cli.commands.pause import switch_all
 from controller.cli.options import connection_options
+from controller.cli.reading.arguments import rollout_names
 from controller.cli.reading.session import run
-from controller.cli.reading.targets import rollout_names
 
 
 @click.command()

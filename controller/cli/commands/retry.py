@@ -10,9 +10,9 @@ from controller.api.analysis import AnalysisRun, Verdict
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.arguments import one_rollout
+from controller.cli.reading.found_rollouts import read_rollout
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.errors import Conflict

@@ -12,17 +12,17 @@ from controller.cli.commands.get import picture_of
 from controller.cli.durations import DURATION, limit_of
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.options import connection_options
+from controller.cli.reading.arguments import one_rollout
+from controller.cli.reading.controller_at_work import nobody_at_work, seems_to_stand_still
 from controller.cli.reading.following import follow_rollout
-from controller.cli.reading.kept import resource_of
-from controller.cli.reading.leader import nobody_at_work, seems_to_stand_still
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.found_rollouts import read_rollout
+from controller.cli.reading.kept_templates import resource_of
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.source import Source, named
-from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
+from controller.cli.views.any_workload import AnyWorkload
 from controller.cli.views.progress import EXIT_CODES, Progress, Stage, progress_of
 from controller.cli.views.waiting import awaits_approval, wait_verb
-from controller.cli.views.workload import AnyWorkload
 from controller.errors import MoonshiftError
 from controller.kube.store import Store
 

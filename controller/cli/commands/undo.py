@@ -17,16 +17,16 @@ from controller.api.workloads import template_hash
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
-from controller.cli.reading.kept import (
+from controller.cli.reading.arguments import rollout_names
+from controller.cli.reading.found_rollouts import read_rollout
+from controller.cli.reading.kept_templates import (
     Kept,
     plain_template,
     read_kept,
     recorded_template,
     stable_of,
 )
-from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import rollout_names
 from controller.cli.render.words import counted
 from controller.cli.script_tools.yaml_text import diff
 from controller.cli.terminal import agreed, diff_line, say

@@ -7,9 +7,9 @@ import click
 from controller.cli.commands.describe import described
 from controller.cli.options import connection_options
 from controller.cli.output import show, show_views
+from controller.cli.reading.arguments import rollout_names
 from controller.cli.reading.session import Session, run
-from controller.cli.reading.targets import rollout_names
-from controller.cli.remedies.choice import remedies
+from controller.cli.remedies.remedy_table import remedies
 from controller.cli.render.why import answer
 from controller.cli.render.words import hint
 from controller.cli.views.problems import Why

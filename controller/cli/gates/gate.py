@@ -16,13 +16,13 @@ from msgspec import structs
 from controller.api.analysis import Reading
 from controller.cli.durations import DURATION
 from controller.cli.failures import ExitCode
-from controller.cli.gates.asking import Access, Sources, access_of, sources
+from controller.cli.gates.gate_report import replay_report, tried_report
 from controller.cli.gates.given import Gate, Given, chosen, read_given, with_arguments
-from controller.cli.gates.live import completed
+from controller.cli.gates.live_objects import completed
+from controller.cli.gates.own_sources import Access, Sources, access_of, sources
 from controller.cli.gates.past import GateReplayed, Replayed, played, span_of
-from controller.cli.gates.report import replay_report, tried_report
+from controller.cli.gates.placeholders import of_the_stable, split_values, words_of
 from controller.cli.gates.trying import GateTried, Tried, exit_reading, tried
-from controller.cli.gates.words import of_the_stable, split_values, words_of
 from controller.cli.options import connection_of, connection_options
 from controller.cli.output import show, show_data
 from controller.cli.reading.session import Session, run, to_the_end

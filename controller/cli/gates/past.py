@@ -11,8 +11,8 @@ import msgspec
 from controller.api.analysis import PrometheusQuery, Verdict
 from controller.api.duration import parse_duration
 from controller.cli.failures import Failure
-from controller.cli.gates.asking import Sources
 from controller.cli.gates.given import BACKGROUND, Gate
+from controller.cli.gates.own_sources import Sources
 from controller.cli.gates.trying import queries
 from controller.cli.views.view import View
 from controller.domain.gates.judging import SHORTEST_INTERVAL

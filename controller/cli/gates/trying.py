@@ -12,7 +12,7 @@ import msgspec
 
 from controller.api.analysis import Metric, PrometheusQuery, Reading
 from controller.api.meta import Key
-from controller.cli.gates.asking import Sources
+from controller.cli.gates.own_sources import Sources
 from controller.cli.views.view import View
 from controller.domain.decision import Measure
 from controller.domain.gates.judging import for_json

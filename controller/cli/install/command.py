@@ -4,9 +4,9 @@ import click
 
 from controller.api.names import DEFAULT_NAMESPACE
 from controller.cli.failures import ExitCode
-from controller.cli.install.facts import Facts
+from controller.cli.install.cluster_facts import Facts
 from controller.cli.install.gathering import gather
-from controller.cli.install.judging import Finding, Level, judge
+from controller.cli.install.obstacles import Finding, Level, judge
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
 from controller.cli.reading.session import Session, run

@@ -23,9 +23,9 @@ from controller.api.names import (
 from controller.api.salvage import read_rollout
 from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
-from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
-from controller.cli.install.judging import REQUIRED
-from controller.cli.reading.leader import LeaderLease, abandoned
+from controller.cli.install.cluster_facts import Configuration, Definition, Facts, Need, Runner
+from controller.cli.install.obstacles import REQUIRED
+from controller.cli.reading.controller_at_work import LeaderLease, abandoned
 from controller.cli.reading.programs import Program
 from controller.domain.decision import OwnScript, Reference
 from controller.domain.traffic.plan.traffic_plan import references_of

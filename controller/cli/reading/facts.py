@@ -17,7 +17,7 @@ from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
-from controller.cli.reading.gateways import Gateways, unavailable_because
+from controller.cli.reading.gateway_watches import Gateways, unavailable_because
 from controller.cli.reading.source import Source, named
 from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation

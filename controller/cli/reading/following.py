@@ -11,9 +11,9 @@ from typing import TypeVar
 from controller.api.rollout import Rollout
 from controller.cli.failures import Failure, explain
 from controller.cli.live import ChangeSignal
-from controller.cli.reading.objects import NO_CRD
+from controller.cli.reading.found_rollouts import NO_CRD
 from controller.cli.reading.source import Source, named
-from controller.cli.views.workload import AnyWorkload
+from controller.cli.views.any_workload import AnyWorkload
 from controller.domain.availability import Forbidden, NotServed, Unavailable
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.kube.client import KubeClient

@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from controller.cli.render.live_tree import rollout_tree
 from controller.cli.render.table import plain_table
-from controller.cli.render.tree import rollout_tree
 from controller.cli.render.words import NOBODY, age
 from controller.cli.terminal import diff_line
 from controller.cli.views.view import ConditionView, RolloutView

@@ -5,9 +5,9 @@ from datetime import datetime
 from rich.console import Group
 from rich.text import Text
 
-from controller.cli.remedies.choice import remedies
+from controller.cli.remedies.remedy_table import remedies
 from controller.cli.render.gates import gate_line, metric_line
-from controller.cli.render.tree import headline
+from controller.cli.render.live_tree import headline
 from controller.cli.render.words import ends, waiting_text
 from controller.cli.terminal import one_line
 from controller.cli.views.problems import gist, problems_of

@@ -25,7 +25,7 @@ from controller.api.rollout import (
 )
 from controller.api.trafficrouting import TrafficRouting, TrafficRoutingSpec
 from controller.cli.files import read_text
-from controller.cli.script_tools.subjects import Subject
+from controller.cli.script_tools.script_folders import Subject
 from controller.cli.script_tools.yaml_text import read_yaml
 from controller.domain.decision import Reference, RoutePlan
 from controller.domain.traffic.original.content import content_of

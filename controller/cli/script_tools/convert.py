@@ -11,7 +11,7 @@ from controller.cli.failures import ExitCode, Failure
 from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.inputs import obj_of
 from controller.cli.script_tools.lua_literal import lua_literal
-from controller.cli.script_tools.subjects import (
+from controller.cli.script_tools.script_folders import (
     FILE,
     INGRESS_FOLDER,
     TEST_DATA,

@@ -15,8 +15,8 @@ import msgspec
 
 from controller.cli.script_tools.engine import Engine, Execution
 from controller.cli.script_tools.lua_syntax import NotLua, Position, syntax_of
-from controller.scripts.answer import Executed
 from controller.scripts.lookup import Script
+from controller.scripts.script_outcome import Executed
 
 _MARKS = "__moonshift_marks"
 _SAYS = "moonshift-coverage:"

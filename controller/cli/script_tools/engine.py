@@ -19,9 +19,9 @@ import msgspec
 
 import controller
 from controller.errors import WorkerUnavailable
-from controller.scripts.answer import ScriptAnswer
-from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import Script
+from controller.scripts.script_outcome import ScriptAnswer
+from controller.scripts.worker_client import ScriptClient
 
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0

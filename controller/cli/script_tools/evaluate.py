@@ -9,16 +9,16 @@ import msgspec
 
 from controller.cli.script_tools.cases import Case, CaseStep, siblings_for
 from controller.cli.script_tools.engine import Engine, Execution, Recorder
-from controller.cli.script_tools.subjects import Subject
+from controller.cli.script_tools.script_folders import Subject
 from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.traffic.original.content import content_of
 from controller.domain.traffic.tree import Tree
 from controller.domain.traffic.validation.answer import Answer
-from controller.effects.gateways.answers import Answers, Question
+from controller.effects.gateways.script_answers import Answers, Question
 from controller.errors import WorkerUnavailable
-from controller.scripts.answer import Executed, Refused
 from controller.scripts.lookup import Script
+from controller.scripts.script_outcome import Executed, Refused
 
 OBJECTS = "objects"
 """The key of companion objects, in results and in expectations."""

@@ -4,7 +4,7 @@ Invariant: the same bytes that a run of the step sends.
 """
 
 from controller.cli.script_tools.cases import Case, CaseStep, Unusable, siblings_for
-from controller.cli.script_tools.subjects import Subject
+from controller.cli.script_tools.script_folders import Subject
 from controller.domain.traffic.plan.script_input import script_input
 from controller.domain.traffic.tree import Tree, decode_tree
 from controller.domain.traffic.validation.ingress import class_input

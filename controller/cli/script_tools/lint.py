@@ -11,14 +11,14 @@ from controller.cli.files import read_text
 from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.claims import CLAIMS
 from controller.cli.script_tools.engine import Engine
-from controller.cli.script_tools.finding import Finding
 from controller.cli.script_tools.lua_syntax import NotLua, syntax_of
-from controller.cli.script_tools.subjects import Subject
+from controller.cli.script_tools.remark import Finding
+from controller.cli.script_tools.script_folders import Subject
 from controller.cli.script_tools.trial import Trial
 from controller.domain.traffic.plan.dialects import DIALECTS
-from controller.scripts.answer import Refused
 from controller.scripts.lookup import FOLDER, MissingScript, Script
 from controller.scripts.modules import Modules
+from controller.scripts.script_outcome import Refused
 
 KEYWORDS = ("name", "after", "siblings", "can", "announce", "use", "same-as", "regex")
 # fmt: off

@@ -7,10 +7,10 @@ from rich.text import Text
 
 from controller.cli.failures import ExitCode
 from controller.cli.script_tools.engine import Engine
-from controller.cli.script_tools.finding import Finding
 from controller.cli.script_tools.lint import lint
-from controller.cli.script_tools.session import run, worker_options
-from controller.cli.script_tools.subjects import Subject, subject_at, subjects_in
+from controller.cli.script_tools.private_worker import run, worker_options
+from controller.cli.script_tools.remark import Finding
+from controller.cli.script_tools.script_folders import Subject, subject_at, subjects_in
 from controller.cli.terminal import say
 
 _COLOURS = {"error": "red", "note": "cyan"}

@@ -19,19 +19,19 @@ from controller.cli.script_tools.cases import (
     read_case,
     words_of,
 )
-from controller.cli.script_tools.conditions import parse_match
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.evaluate import Outcome, evaluate, expected_content
 from controller.cli.script_tools.inputs import obj_of
-from controller.cli.script_tools.session import run, worker_options
-from controller.cli.script_tools.subjects import FILE, Subject, subject_at
+from controller.cli.script_tools.private_worker import run, worker_options
+from controller.cli.script_tools.script_folders import FILE, Subject, subject_at
+from controller.cli.script_tools.typed_matches import parse_match
 from controller.cli.script_tools.yaml_text import diff, read_yaml, write_yaml
 from controller.cli.terminal import say
 from controller.domain.decision import Reference, Refusal, RoutePlan
 from controller.domain.traffic.hosts import destinations_in
 from controller.domain.traffic.plan.traffic_plan import canary_service_of, identified
 from controller.domain.traffic.tree import Tree, encode
-from controller.scripts.answer import Executed, Refused
+from controller.scripts.script_outcome import Executed, Refused
 
 _MEGABYTE = 1024 * 1024
 

@@ -21,7 +21,7 @@ from controller.cli.script_tools.coverage import (
 )
 from controller.cli.script_tools.engine import Engine, Execution
 from controller.cli.script_tools.evaluate import Outcome, comparable, evaluate, expected_content
-from controller.cli.script_tools.subjects import TEST_DATA, Subject
+from controller.cli.script_tools.script_folders import TEST_DATA, Subject
 from controller.cli.script_tools.yaml_text import diff
 from controller.domain.decision import Refusal
 from controller.domain.traffic.tree import Json, Tree, same

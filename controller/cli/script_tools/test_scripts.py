@@ -7,15 +7,15 @@ import click
 from rich.text import Text
 
 from controller.cli.failures import ExitCode, Failure
+from controller.cli.script_tools.case_report import report_lines, summary
 from controller.cli.script_tools.cases import BadCase
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.junit import write_junit
-from controller.cli.script_tools.report import report_lines, summary
-from controller.cli.script_tools.session import run, worker_options
-from controller.cli.script_tools.subjects import Subject, subjects_in
+from controller.cli.script_tools.private_worker import run, worker_options
+from controller.cli.script_tools.script_folders import Subject, subjects_in
 from controller.cli.script_tools.suite import Report, Suite
 from controller.cli.script_tools.update import update
-from controller.cli.script_tools.watch import changed, snapshot
+from controller.cli.script_tools.watched_folder import changed, snapshot
 from controller.cli.terminal import say
 
 

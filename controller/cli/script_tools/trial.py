@@ -14,14 +14,14 @@ from controller.cli.script_tools.cases import Case, CaseStep, words_of
 from controller.cli.script_tools.claims import CLAIMS, Ignored, ProbeAnswers, Unable, breach
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.evaluate import OBJECTS, evaluate, expected_content
-from controller.cli.script_tools.finding import Finding
 from controller.cli.script_tools.lua_syntax import NotLua, syntax_of
-from controller.cli.script_tools.subjects import Subject
+from controller.cli.script_tools.remark import Finding
+from controller.cli.script_tools.script_folders import Subject
 from controller.cli.script_tools.suite import AT_ONCE, ERROR, verdict
 from controller.domain.decision import Refusal
 from controller.domain.traffic.original.content import with_content
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
-from controller.effects.gateways.answers import Answers
+from controller.effects.gateways.script_answers import Answers
 from controller.scripts.lookup import Script
 
 FAILED = "ScriptFailed"

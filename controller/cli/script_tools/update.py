@@ -12,7 +12,7 @@ from controller.cli.files import read_text
 from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.evaluate import OBJECTS, evaluate
-from controller.cli.script_tools.subjects import Subject
+from controller.cli.script_tools.script_folders import Subject
 from controller.cli.script_tools.suite import verdict
 from controller.cli.script_tools.yaml_text import write_yaml
 from controller.domain.decision import Refusal

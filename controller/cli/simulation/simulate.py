@@ -18,10 +18,11 @@ from controller.cli.output import show, show_data
 from controller.cli.reading.home import controller_namespace
 from controller.cli.reading.session import connected
 from controller.cli.script_tools.engine import Engine
-from controller.cli.script_tools.session import run as run_with_worker
-from controller.cli.script_tools.session import worker_options
+from controller.cli.script_tools.private_worker import run as run_with_worker
+from controller.cli.script_tools.private_worker import worker_options
+from controller.cli.simulation.analysis_templates import templates_of
 from controller.cli.simulation.built_in import ROLLOUT
-from controller.cli.simulation.cluster import completed
+from controller.cli.simulation.from_cluster import completed
 from controller.cli.simulation.gateway_kinds import PublishedSchemas
 from controller.cli.simulation.manifests import (
     config_map,
@@ -36,14 +37,13 @@ from controller.cli.simulation.neighbours import about_neighbours
 from controller.cli.simulation.report import Report, for_markdown, for_terminal, report_of
 from controller.cli.simulation.schema import schema_problems
 from controller.cli.simulation.series import read_series
-from controller.cli.simulation.templates import templates_of
 from controller.cli.terminal import say
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.traffic.tree import Tree
 from controller.effects.gateways import ConfiguredScripts
 from controller.errors import WorkerUnavailable
-from controller.scripts.answer import ScriptAnswer
 from controller.scripts.lookup import Script, ScriptLibrary
+from controller.scripts.script_outcome import ScriptAnswer
 from controller.simulation.play import play
 
 

@@ -16,7 +16,7 @@ from controller.api.rollout import BUSY_PHASES, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.cli.views.gates import gate_views
 from controller.cli.views.images import images_of
-from controller.cli.views.pods import unready_because
+from controller.cli.views.pod_troubles import unready_because
 from controller.cli.views.routes import route_views, shared_routes_view
 from controller.cli.views.steps import (
     current_state,

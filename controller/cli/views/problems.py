@@ -6,7 +6,7 @@ Invariant: a problem needs a person to look at it or to change something; work t
 
 import re
 
-from controller.cli.views.pods import PASSING
+from controller.cli.views.pod_troubles import PASSING
 from controller.cli.views.view import (
     ConditionView,
     EventView,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
 from controller.api.workload_kinds import workload_kind
 from controller.cli.views.gates import waits_for_metrics
-from controller.cli.views.pods import PASSING, unready_because
+from controller.cli.views.pod_troubles import PASSING, unready_because
 from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.view import TimerView
 from controller.domain import reasons

@@ -12,8 +12,8 @@ from msgspec import structs
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
-from controller.domain.pods.left_behind import values_are_known
 from controller.domain.pods.marks import OwnersRecord
+from controller.domain.pods.recovered_values import values_are_known
 from controller.domain.rollout.beginning import stable_at_admission
 from controller.domain.rollout.moving.freezing import freeze_again
 from controller.domain.rollout.styles.choice import mechanism_of

@@ -53,7 +53,7 @@ from controller.domain.rollout.trouble.kept import corrected, dropping, keeping
 from controller.domain.rollout.trusted import trusted
 from controller.domain.rollout.words import messages
 from controller.domain.rollout.words.goal import Goal
-from controller.domain.rollout.words.record import recorded
+from controller.domain.rollout.words.recording import recorded
 from controller.domain.rollout.words.release_context import Style, known_template, moonshift_status
 from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.rollout.words.showing import (

@@ -60,7 +60,7 @@ from controller.domain.rollout.trouble.stuck import selects_no_new_pod
 from controller.domain.rollout.words import messages
 from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.naming import new_in_words
-from controller.domain.rollout.words.record import recorded
+from controller.domain.rollout.words.recording import recorded
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.showing import about_this_template, counted
 from controller.domain.rollout.words.status import condition

@@ -29,7 +29,7 @@ from controller.domain.decision import (
     TakeOverWorkload,
 )
 from controller.domain.observation import RoutePresent, WorkloadSeen
-from controller.domain.pods.hpa import original
+from controller.domain.pods.held_autoscalers import original
 from controller.domain.pods.marks import marked_for
 from controller.domain.pods.originals import moved_by_the_original
 from controller.domain.pods.running import template_of

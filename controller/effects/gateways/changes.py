@@ -16,8 +16,8 @@ from controller.domain.traffic.plan.header import ScriptHeader
 from controller.domain.traffic.plan.script_input import kind_of, sibling_of
 from controller.domain.traffic.tree import Tree, covers, same
 from controller.domain.traffic.validation.room import without_room
-from controller.effects.gateways import refusals
-from controller.effects.gateways.answers import Question
+from controller.effects.gateways import failed_writes
+from controller.effects.gateways.script_answers import Question
 from controller.effects.gateways.targets import Target
 from controller.scripts.lookup import Script
 
@@ -98,7 +98,7 @@ def first_without_room(changes: list[Change], plan: RoutePlan, spare: int = 0) -
     for change in changes:
         found = without_room(change.desired, change.marks(plan, change.desired), spare)
         if found is not None:
-            return refusals.too_large(found.message, change.target.subject)
+            return failed_writes.too_large(found.message, change.target.subject)
     return None
 
 

@@ -21,7 +21,7 @@ from controller.domain.traffic.companions.companion import (
 )
 from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.tree import Tree
-from controller.effects.gateways import refusals
+from controller.effects.gateways import failed_writes
 from controller.effects.gateways.contracts import CompanionObjects, GatewayObjects
 from controller.errors import WRITE_REFUSED, AlreadyExists, Conflict, NotFound
 
@@ -80,7 +80,7 @@ class Companions:
             companion = by_identity.get(f"{kind.kind}/{kind.name}")
             if companion is not None and companion.leaving:
                 subject = f"{kind.kind} {plan.namespace}/{kind.name}"
-                return refusals.is_going(subject, companion.finalizers, LEAVING)
+                return failed_writes.is_going(subject, companion.finalizers, LEAVING)
             if (
                 companion is not None
                 and companion.whole
@@ -124,11 +124,11 @@ class Companions:
             else:
                 await self._objects.replace(kind, plan.namespace, body)
         except AlreadyExists:
-            return refusals.somebody_elses(subject, f"{reference}")
+            return failed_writes.somebody_elses(subject, f"{reference}")
         except (NotFound, Conflict):
-            return NotYet(f"{subject} was changed at the same time", refusals.CONFLICT)
+            return NotYet(f"{subject} was changed at the same time", failed_writes.CONFLICT)
         except WRITE_REFUSED as failure:
-            return refusals.of_write(failure, subject)
+            return failed_writes.of_write(failure, subject)
         return Done(wrote=True)
 
     async def remove_except(
@@ -148,11 +148,11 @@ class Companions:
                 await self._objects.remove(kind, namespace, companion.name, companion.uid)
             except Conflict:
                 return NotYet(
-                    f"{companion.identity} was made again at the same time", refusals.CONFLICT
+                    f"{companion.identity} was made again at the same time", failed_writes.CONFLICT
                 )
             except WRITE_REFUSED as failure:
                 subject = f"{companion.kind} {namespace}/{companion.name}"
-                return refusals.of_write(failure, subject)
+                return failed_writes.of_write(failure, subject)
         return Done()
 
 

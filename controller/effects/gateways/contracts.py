@@ -11,8 +11,8 @@ from typing import Protocol
 from controller.domain.decision import Reference
 from controller.errors import Right
 from controller.kube.resources import Resource
-from controller.scripts.answer import ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
+from controller.scripts.script_outcome import ScriptAnswer
 
 
 class Scope(StrEnum):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from controller.domain.decision import NotYet, Reference, Refusal, RoutePlan
 from controller.domain.traffic.tree import Tree, encode
-from controller.effects.gateways import refusals
-from controller.effects.gateways.answers import TriedOf
+from controller.effects.gateways import failed_writes
 from controller.effects.gateways.companions import RoutedObjects
+from controller.effects.gateways.script_answers import TriedOf
 from controller.effects.gateways.targets import Target
 from controller.effects.rehearsing import NO_DRY_RUN
 from controller.errors import AlreadyExists
@@ -61,7 +61,7 @@ class Rehearsal:
             try:
                 answer = await self._answer(made, subject, plan)
             except AlreadyExists:
-                return refusals.somebody_elses(subject, f"{reference}")
+                return failed_writes.somebody_elses(subject, f"{reference}")
             if answer is not None:
                 return answer
         put = self._objects.replace(reference, plan.namespace, write.body, dry_run=True)
@@ -72,10 +72,10 @@ class Rehearsal:
     ) -> Refusal | NotYet | None:
         try:
             await sent
-        except refusals.WRITE_FAILURES as failure:
+        except failed_writes.WRITE_FAILURES as failure:
             if _is_no_answer(failure, plan):
                 return None
-            return refusals.of_write(failure, subject)
+            return failed_writes.of_write(failure, subject)
         return None
 
 

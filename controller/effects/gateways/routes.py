@@ -56,9 +56,7 @@ from controller.domain.traffic.plan.header import GroupKind
 from controller.domain.traffic.plan.script_input import Cycle, depths_of, kind_of
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.domain.traffic.validation.room import LATER_STEPS
-from controller.effects.gateways import refusals
-from controller.effects.gateways.accounts import Accounts, Nobody
-from controller.effects.gateways.answers import Answers, Tried, TriedOf
+from controller.effects.gateways import failed_writes
 from controller.effects.gateways.changes import (
     Change,
     Scripted,
@@ -69,6 +67,8 @@ from controller.effects.gateways.changes import (
 from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
 from controller.effects.gateways.rehearsing import Rehearsal, Rehearsed
+from controller.effects.gateways.script_accounts import Accounts, Nobody
+from controller.effects.gateways.script_answers import Answers, Tried, TriedOf
 from controller.effects.gateways.settling import Settling
 from controller.effects.gateways.targets import Look, Target, targets_of
 from controller.scripts.lookup import MissingScript, Script
@@ -187,7 +187,7 @@ class GatewayRoutes:
     ) -> _Foreseen | Refusal:
         """The objects to write; a refusal if a problem is known."""
         if plan.weight is None and not plan.matches:
-            return refusals.nothing_to_route(plan)
+            return failed_writes.nothing_to_route(plan)
         targets = targets_of(plan.references, plan.namespace)
         object_states = await self._object_states(targets, plan)
         if isinstance(object_states, Refusal):
@@ -221,7 +221,7 @@ class GatewayRoutes:
         seen = await self._look.read_all(targets, plan.namespace)
         for target, object_state in zip(targets, seen, strict=True):
             if object_state is None:
-                return refusals.not_found(target.subject)
+                return failed_writes.not_found(target.subject)
             if isinstance(object_state, Refusal):
                 return object_state
             if refused := refusal_to_lead(object_state, plan, target.subject):
@@ -239,13 +239,13 @@ class GatewayRoutes:
             for reference in target.references:
                 script = self._scripts.resolve(reference)
                 if isinstance(script, MissingScript):
-                    return refusals.script_missing(script, target.subject)
+                    return failed_writes.script_missing(script, target.subject)
                 scripts.append(script)
             headers = tuple(script.header for script in scripts)
             found.append(Scripted(target, tuple(scripts), headers))
         depths = self._depths(all_references)
         if isinstance(depths, Cycle):
-            return refusals.script_cycle(depths)
+            return failed_writes.script_cycle(depths)
         return [
             msgspec.structs.replace(item, depth=depths[kind_of(item.target.reference)])
             for item in found
@@ -331,7 +331,7 @@ class GatewayRoutes:
             case Stored.AS_SENT:
                 return Done(wrote=True)
             case Stored.DROPPED:
-                return refusals.change_not_kept(change.target.subject)
+                return failed_writes.change_not_kept(change.target.subject)
             case Stored.NORMALISED:
                 again = await self._replace(change, plan, stored, kept)
                 return again if isinstance(again, (Refusal, NotYet)) else Done(wrote=True)
@@ -346,8 +346,8 @@ class GatewayRoutes:
     async def _put(self, target: Target, namespace: str, body: bytes) -> bytes | Refusal | NotYet:
         try:
             return await self._objects.replace(target.reference, namespace, body)
-        except refusals.WRITE_FAILURES as failure:
-            return refusals.of_write(failure, target.subject)
+        except failed_writes.WRITE_FAILURES as failure:
+            return failed_writes.of_write(failure, target.subject)
 
     # --- restore ----------------------------------------------------------------------------------
 
@@ -417,6 +417,6 @@ class GatewayRoutes:
     async def _unmark(self, target: Target, namespace: str, stored: bytes) -> Outcome:
         try:
             await self._objects.take_marks_off(target.reference, namespace, stored)
-        except refusals.WRITE_FAILURES as failure:
-            return refusals.of_write(failure, target.subject)
+        except failed_writes.WRITE_FAILURES as failure:
+            return failed_writes.of_write(failure, target.subject)
         return Done(wrote=True)

@@ -8,7 +8,7 @@ import msgspec
 
 from controller.domain.decision import Reference, Refusal
 from controller.domain.traffic.drift.object_state import ObjectState, read_object_state
-from controller.effects.gateways import refusals
+from controller.effects.gateways import failed_writes
 from controller.effects.gateways.contracts import GatewayObjects, Scope
 from controller.errors import Forbidden, NotFound
 
@@ -44,9 +44,9 @@ class Look:
         """A refusal for a kind that is not served, or that is cluster-scoped."""
         match await self._objects.scope(target.reference):
             case None:
-                return refusals.kind_not_served(target.reference, target.subject)
+                return failed_writes.kind_not_served(target.reference, target.subject)
             case Scope.CLUSTER if not self._allow_cluster_scoped:
-                return refusals.cluster_scoped(target.reference, target.subject)
+                return failed_writes.cluster_scoped(target.reference, target.subject)
             case _:
                 return None
 
@@ -57,7 +57,7 @@ class Look:
         except NotFound:
             return None
         except Forbidden as failure:
-            return refusals.forbidden(failure, target.subject)
+            return failed_writes.forbidden(failure, target.subject)
         return read_object_state(raw, target.subject)
 
     async def read_all(

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from controller.api.names import WORKER_CERTIFICATES
-from controller.certificates.worker import WORKER_SECRET
+from controller.certificates.for_worker import WORKER_SECRET
 from demo.stage import (
     CONTROLLER,
     NAMESPACE,

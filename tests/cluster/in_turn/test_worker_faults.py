@@ -16,8 +16,8 @@ import grpc.aio
 import pytest
 
 from controller.certificates.authority import Pair, issue, new_authority
+from controller.certificates.for_worker import WORKER_SECRET
 from controller.certificates.secret import CA_CERT, CA_KEY
-from controller.certificates.worker import WORKER_SECRET
 from demo.stage import NAMESPACE, WORKER, Product
 from localcluster.plane import Plane
 from localcluster.ports import free_ports

@@ -17,12 +17,12 @@ from controller.certificates.authority import (
     new_authority,
 )
 from controller.certificates.directory import read_files
+from controller.certificates.for_worker import WORKER_SECRET
 from controller.certificates.former_authority import NOBODY, SETTLE, IssuingAuthorities, updated
 from controller.certificates.issued import EARLIER, Issued, Unusable, read_issued
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import MUTATING, Address, Publisher
 from controller.certificates.secret import bundle_of
-from controller.certificates.worker import WORKER_SECRET
 from controller.errors import Forbidden
 from tests.component.certificates.doubles import SERVED, START, US, Configurations, Secrets
 from tests.component.certificates.unfit import renewed

@@ -8,6 +8,13 @@ import pytest
 from controller.api.jsontree import JsonObject, child, items
 from controller.certificates.authority import Pair, facts, issued_by, matches
 from controller.certificates.directory import read_files, write_files
+from controller.certificates.for_worker import (
+    CLIENT_NAME,
+    CLIENT_SECRET,
+    WORKER_SECRET,
+    ensure_side,
+    worker_names,
+)
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import (
     CRD,
@@ -19,13 +26,6 @@ from controller.certificates.publish import (
     configured,
 )
 from controller.certificates.rotation import Step, rotated
-from controller.certificates.worker import (
-    CLIENT_NAME,
-    CLIENT_SECRET,
-    WORKER_SECRET,
-    ensure_side,
-    worker_names,
-)
 from controller.errors import (
     BadConfiguration,
     Conflict,

@@ -5,8 +5,8 @@ from datetime import timedelta
 import msgspec
 
 from controller.certificates.authority import facts, issue, issued_by, new_authority
+from controller.certificates.for_worker import CERTIFICATE_FILE, WORKER_SECRET, ensure_side
 from controller.certificates.rotation import Bundle
-from controller.certificates.worker import CERTIFICATE_FILE, WORKER_SECRET, ensure_side
 from tests.component.certificates.doubles import NAMES, START, Secrets
 
 

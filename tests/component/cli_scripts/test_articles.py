@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from controller.cli.script_tools.engine import Engine
-from controller.cli.script_tools.subjects import subjects_in
+from controller.cli.script_tools.script_folders import subjects_in
 from controller.cli.script_tools.suite import Suite
 
 SUBSET = """local spec = obj.data.spec -- Get the spec of the resource.

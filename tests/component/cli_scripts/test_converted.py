@@ -12,10 +12,10 @@ from controller.cli.script_tools.convert import as_lua
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.inputs import obj_of
 from controller.cli.script_tools.lua_literal import lua_literal
-from controller.cli.script_tools.subjects import Subject, subject_at, subjects_in
+from controller.cli.script_tools.script_folders import Subject, subject_at, subjects_in
 from controller.domain.traffic.tree import Json, decode, encode
-from controller.scripts.answer import Executed
 from controller.scripts.lookup import FOLDER, Script
+from controller.scripts.script_outcome import Executed
 
 # Surrogates are no text; a null inside is absent in Lua.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

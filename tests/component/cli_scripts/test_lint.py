@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from controller.cli.script_tools.engine import Engine, private_worker
-from controller.cli.script_tools.finding import Finding
 from controller.cli.script_tools.lint import lint
-from controller.cli.script_tools.subjects import subject_at, subjects_in
+from controller.cli.script_tools.remark import Finding
+from controller.cli.script_tools.script_folders import subject_at, subjects_in
 from controller.scripts.lookup import FOLDER
 from tests.unit.cli_scripts.folders import SPLIT, case, make_folder, split
 

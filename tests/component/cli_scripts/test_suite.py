@@ -10,7 +10,7 @@ from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.coverage import Coverage, instrumented, measure
 from controller.cli.script_tools.engine import Engine, Execution
 from controller.cli.script_tools.evaluate import evaluate
-from controller.cli.script_tools.subjects import subject_at, subjects_in
+from controller.cli.script_tools.script_folders import subject_at, subjects_in
 from controller.cli.script_tools.suite import Check, Report, Suite
 from controller.cli.script_tools.update import update
 from controller.domain.decision import Refusal

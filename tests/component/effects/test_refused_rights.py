@@ -9,7 +9,7 @@ from controller.api.meta import Key
 from controller.api.names import POD_TEMPLATE_HASH
 from controller.domain.decision import PinService, Refusal
 from controller.effects.apply import Pass, of_refused
-from controller.effects.gateways.refusals import unreadable
+from controller.effects.gateways.failed_writes import unreadable
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid, Right, WebhookFailed
 from controller.kube.resources import Resource

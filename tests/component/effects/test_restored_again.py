@@ -12,7 +12,7 @@ from controller.api.meta import Key
 from controller.api.rollout import OwnersValues
 from controller.api.workload_kinds import KindName
 from controller.domain.decision import FieldOfSpec, FreeAutoscaler, ReleaseSet
-from controller.effects import hpa, podsets
+from controller.effects import autoscalers, podsets
 from controller.effects.writes import Writes
 from controller.kube.resources import HPAS, STATEFUL_SETS
 from tests.component.effects.api_double import NAMESPACE, ApiDouble, LedgerDouble, Object
@@ -42,7 +42,7 @@ async def test_an_autoscaler_gets_its_owners_behavior_at_every_repetition(
 ) -> None:
     api = ApiDouble()
     action = autoscaler(api, before, saved)
-    await hpa.free(Writes(api, LedgerDouble()), action)
+    await autoscalers.free(Writes(api, LedgerDouble()), action)
     found = api.one(HPAS, "web")
     assert found["spec"].get("behavior") == after
     assert found["metadata"]["annotations"] == {"team": "shop"}

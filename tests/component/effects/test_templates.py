@@ -11,13 +11,13 @@ from controller.api.names import IN_PROGRESSING
 from controller.api.workload_kinds import DEPLOYMENT, KindName
 from controller.api.workloads import template_hash
 from controller.domain.decision import Done, Refusal, RevertTemplate, WriteTemplate
-from controller.effects.kept import keep
+from controller.effects.kept_revisions import keep
 from controller.effects.reverts import revert, write_template
 from controller.effects.writes import Writes
 from controller.errors import Conflict
 from controller.kube.resources import CONTROLLER_REVISIONS, DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS
 from tests.component.effects.api_double import ApiDouble, LedgerDouble
-from tests.component.effects.test_kept import keeping, owner
+from tests.component.effects.test_kept_revisions import keeping, owner
 from tests.component.effects.test_stamps import KEY, TEMPLATE, rollout, running, workload
 
 DAEMON_SET = KindName("apps/v1", "DaemonSet")

@@ -15,10 +15,10 @@ import grpc.aio
 import pytest
 
 from luaworker import wire
+from luaworker.call_outcome import Outcome
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild
 from luaworker.exchange import converse
-from luaworker.outcome import Outcome
 from luaworker.spawn import Child
 from luaworker.wire import Call, Limits, Reply, Task
 from tests.component.luaworker.process import Worker, children_of, eventually, served, worker

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from msgspec import structs
 
+from luaworker.call_outcome import Outcome
 from luaworker.codes import Code
-from luaworker.memory import program_digest
 from luaworker.metrics import Metrics
-from luaworker.outcome import Outcome
 from luaworker.pool import Pool
+from luaworker.script_cache import program_digest
 from luaworker.settings import Settings
 from luaworker.wire import Call, Module, Task
 from protos.luaworker.v1 import luaworker_pb2 as pb

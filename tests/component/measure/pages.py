@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from controller.domain.gates.sending import GateSecret
+from controller.domain.gates.secret_destinations import GateSecret
 from controller.measure.egress import AllowList, parse_allowed
 from controller.measure.fetching import Failed, Fetching
 

@@ -4,6 +4,7 @@ import pytest
 from yarl import URL
 
 from controller.errors import BadConfiguration
+from controller.measure.dns import Names
 from controller.measure.egress import (
     AllowList,
     Anywhere,
@@ -13,7 +14,6 @@ from controller.measure.egress import (
     forbidden_place,
     parse_allowed,
 )
-from controller.measure.names import Names
 
 ALLOWED = AllowList(
     parse_allowed(

@@ -25,7 +25,7 @@ from controller.effects.apply import Pass
 from controller.errors import Forbidden, Invalid, Right
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS
 from controller.kube.store import Store
-from controller.reconcilers.refusals import LONGEST, SHORTEST
+from controller.reconcilers.retries import LONGEST, SHORTEST
 from controller.reconcilers.rollout import BRIEF
 from tests.component.reconcilers.passes import Passes
 from tests.unit.builders import KEY, NOW, make_rollout, make_step, make_world, ours_of, release

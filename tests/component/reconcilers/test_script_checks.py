@@ -11,9 +11,9 @@ from controller.api.meta import Key, ObjectMeta
 from controller.errors import WorkerUnavailable
 from controller.reconcilers.script_checks import SHADOWED, UNUSABLE, USABLE, ScriptChecks
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
-from controller.scripts.answer import Executed, Refused, ScriptAnswer
-from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import Script, ScriptLibrary
+from controller.scripts.script_outcome import Executed, Refused, ScriptAnswer
+from controller.scripts.worker_client import ScriptClient
 from tests.component.luaworker.process import worker
 
 NAMESPACE = "kruise-rollout"

@@ -13,8 +13,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from controller.api.meta import Key
 from controller.app.tracing import passes, traced
 from controller.errors import BadConfiguration, WorkerUnavailable
-from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import Script
+from controller.scripts.worker_client import ScriptClient
 from controller.telemetry import tracing
 from controller.telemetry.metrics import Metrics
 from luaworker.tracing import trace_of

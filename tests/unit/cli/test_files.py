@@ -8,7 +8,7 @@ import pytest
 from controller.cli import files
 from controller.cli.failures import Failure
 from controller.cli.files import read_bytes, read_text
-from controller.cli.gates.asking import access_of
+from controller.cli.gates.own_sources import access_of
 from controller.cli.script_tools.yaml_text import read_documents
 from controller.cli.simulation.manifests import read_manifests
 

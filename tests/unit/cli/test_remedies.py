@@ -7,7 +7,7 @@ from msgspec import structs
 
 from controller.cli.output import plain
 from controller.cli.remedies import mentions
-from controller.cli.remedies.choice import TABLE, remedies
+from controller.cli.remedies.remedy_table import TABLE, remedies
 from controller.cli.render.why import answer
 from controller.cli.views.problems import problems_of, why
 from controller.cli.views.view import (

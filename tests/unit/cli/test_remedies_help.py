@@ -14,7 +14,7 @@ from msgspec import structs
 from controller.api.meta import Key
 from controller.api.networking import ServiceSpec
 from controller.api.rollout import RolloutStatus
-from controller.cli.remedies.choice import TABLE, remedies
+from controller.cli.remedies.remedy_table import TABLE, remedies
 from controller.cli.render.words import hint
 from controller.cli.views.look import look_at
 from controller.domain import reasons

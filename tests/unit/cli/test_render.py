@@ -11,8 +11,8 @@ from controller.cli import output
 from controller.cli.durations import span
 from controller.cli.output import plain, widen_for
 from controller.cli.render.describe import rollout_description
+from controller.cli.render.live_tree import rollout_tree
 from controller.cli.render.table import rollouts_table
-from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
 from controller.cli.render.words import age, change_line, hint, lasting, style_of, waiting_text
 from controller.cli.terminal import CleanConsole

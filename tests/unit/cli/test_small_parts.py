@@ -9,7 +9,7 @@ from controller.cli.commands.version import controller_text
 from controller.cli.main import program_name
 from controller.cli.reading.events import Event, event_view
 from controller.cli.reading.facts import selector_text
-from controller.cli.reading.objects import suggestion
+from controller.cli.reading.found_rollouts import suggestion
 from controller.cli.reading.programs import Program
 from tests.unit.cli.builders import make_rollout
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 import yaml
 
-from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
+from controller.cli.install.cluster_facts import Configuration, Definition, Facts, Need, Runner
 from controller.cli.install.gathering import GRANTED, LEADING, MADE, PLURALS
-from controller.cli.install.judging import REQUIRED, Level, judge
+from controller.cli.install.obstacles import REQUIRED, Level, judge
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 FINE = Facts("kruise-rollout", "v1.35.4", frozenset(REQUIRED), None)

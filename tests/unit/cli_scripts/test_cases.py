@@ -6,7 +6,7 @@ import yaml
 
 from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.inputs import obj_of
-from controller.cli.script_tools.subjects import Subject, subject_at
+from controller.cli.script_tools.script_folders import Subject, subject_at
 from tests.unit.cli_scripts.folders import API, KIND, ORIGINAL, lane, make_folder, rollout
 
 STEP = {"traffic": "20%"}

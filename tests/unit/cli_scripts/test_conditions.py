@@ -2,7 +2,7 @@ import click
 import pytest
 
 from controller.api.rollout import HttpRouteMatch, PathMatch, ValueMatch
-from controller.cli.script_tools.conditions import parse_match
+from controller.cli.script_tools.typed_matches import parse_match
 
 
 @pytest.mark.parametrize(

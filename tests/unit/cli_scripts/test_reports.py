@@ -5,14 +5,14 @@ from pathlib import Path
 
 import yaml
 
+from controller.cli.script_tools.case_report import coverage_words, report_lines, summary
 from controller.cli.script_tools.coverage import Coverage, as_ranges, instrumented, marked
 from controller.cli.script_tools.junit import junit, write_junit
 from controller.cli.script_tools.lua_syntax import Position
-from controller.cli.script_tools.report import coverage_words, report_lines, summary
-from controller.cli.script_tools.subjects import Subject, subject_at
+from controller.cli.script_tools.script_folders import Subject, subject_at
 from controller.cli.script_tools.suite import Check, Report, verdict
 from controller.cli.script_tools.update import replaced
-from controller.cli.script_tools.watch import changed, snapshot
+from controller.cli.script_tools.watched_folder import changed, snapshot
 from controller.domain.decision import Refusal
 from tests.unit.cli_scripts.folders import make_folder, split
 

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from controller.cli.script_tools.subjects import subject_at, subjects_in
+from controller.cli.script_tools.script_folders import subject_at, subjects_in
 from tests.unit.cli_scripts.folders import make_folder
 
 

@@ -11,9 +11,9 @@ import yaml
 
 from controller.api import names
 from controller.api.workload_kinds import SELECTED_VALUES, WorkloadKind
+from controller.certificates.for_worker import CLIENT_SECRET, WORKER_SECRET
 from controller.certificates.identity import CONDITION, expression
 from controller.certificates.publish import PUBLISHED, Address
-from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.cli.failures import OUR_WEBHOOKS
 from controller.domain.shards import MOST
 from controller.runtime.clock import SystemClock

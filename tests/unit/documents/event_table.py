@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from controller.cli.remedies.choice import TABLE
+from controller.cli.remedies.remedy_table import TABLE
 from controller.domain import reasons
 from controller.reconcilers import script_checks
 from tests.unit.documents.pages import ROOT

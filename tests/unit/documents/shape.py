@@ -83,8 +83,8 @@ def files_of_rooms() -> dict[str, int]:
 
 
 def repeated_names() -> dict[str, int]:
-    """Names of files that the product has more than once."""
-    names = Counter(path.name for path in files("controller", "luaworker"))
+    """Names of files that the controller has more than once. The worker is another program, with logs of its own."""
+    names = Counter(path.name for path in files("controller"))
     return {name: number for name, number in names.items() if number > 1 and name not in MIRRORED}
 
 

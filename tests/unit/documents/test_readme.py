@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from controller.cli.script_tools.subjects import subjects_in
+from controller.cli.script_tools.script_folders import subjects_in
 from tests.unit.documents.pages import ROOT, blocks_of
 from tests.unit.documents.stats import words_of_the_readme
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from controller.cli.script_tools.subjects import subject_at
+from controller.cli.script_tools.script_folders import subject_at
 from controller.scripts.lookup import Script
 
 FOLDER = Path(__file__).resolve().parents[3] / "lua_configuration"

@@ -18,7 +18,7 @@ from controller.api.rollout import HttpRouteMatch, PathMatch, ValueMatch
 from controller.cli.script_tools.cases import Case, CaseStep, read_case
 from controller.cli.script_tools.engine import Engine, private_worker
 from controller.cli.script_tools.evaluate import evaluate
-from controller.cli.script_tools.subjects import Subject, subjects_in
+from controller.cli.script_tools.script_folders import Subject, subjects_in
 from controller.domain.decision import Refusal, RoutePlan
 from controller.domain.traffic.plan.traffic_plan import identified
 from controller.domain.traffic.tree import Tree, encode

@@ -7,7 +7,7 @@ import pytest
 
 from controller.cli.script_tools.cases import Case as Case_
 from controller.cli.script_tools.cases import read_case
-from controller.cli.script_tools.subjects import subject_at
+from controller.cli.script_tools.script_folders import subject_at
 from controller.scripts.lookup import packaged_texts
 from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.cases import (

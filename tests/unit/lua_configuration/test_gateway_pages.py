@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from controller.cli.script_tools.subjects import subjects_in
+from controller.cli.script_tools.script_folders import subjects_in
 from tests.cluster.test_every_kind import TABLE
 from tests.unit.documents.pages import ROOT
 from tests.unit.lua_configuration import gateway_pages

@@ -14,13 +14,13 @@ import pytest
 
 from luaworker import httpd, logs, packaged, service, wire
 from luaworker.__main__ import main
+from luaworker.call_outcome import of_exit, of_reply
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild
 from luaworker.fingerprint import fingerprint
 from luaworker.layers import Layer, packed, unpacked
-from luaworker.memory import Breaker, ScriptCache, program_digest
-from luaworker.outcome import of_exit, of_reply
 from luaworker.sandbox import CompiledFiles
+from luaworker.script_cache import Breaker, ScriptCache, program_digest
 from luaworker.settings import MEGABYTE, Settings
 from luaworker.wire import Call, Exit, Garbled, Limits, Module, Reply, Task
 from protos.luaworker.v1 import luaworker_pb2 as pb

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from luaworker.naming import NAME_BYTES, shown_name
+from luaworker.script_names import NAME_BYTES, shown_name
 from tests.unit.luaworker.engine import result, run
 
 

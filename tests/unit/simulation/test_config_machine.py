@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from controller.api.config import ConfigKind
 from controller.api.rollout import Phase
-from controller.domain.config.record import agrees
+from controller.domain.config.content_record import agrees
 from controller.domain.config.seen import ConfigWatched
 from tests.unit.builders import KEY, status_of, wait
 from tests.unit.domain.rollout.scenes import approve

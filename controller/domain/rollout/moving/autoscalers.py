@@ -11,8 +11,13 @@ from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import Decision, FreeAutoscaler, PauseAutoscaler, Refusal
 from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
-from controller.domain.pods.hpa import has_saved_behavior, is_paused, original, owners_behavior
-from controller.domain.rights import with_remedy
+from controller.domain.missing_rights import with_remedy
+from controller.domain.pods.held_autoscalers import (
+    has_saved_behavior,
+    is_paused,
+    original,
+    owners_behavior,
+)
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.status import with_moonshift_status

@@ -13,7 +13,7 @@ from controller.api.names import CONFIG_COPY_INFIX, ROLLOUT_ID, TRACK_CONFIG, V1
 from controller.api.rollout import Phase, Rollout, RolloutStatus, TrackedConfig
 from controller.api.workloads import MAX_NAME, safe_hash
 from controller.domain import reasons
-from controller.domain.config.record import (
+from controller.domain.config.content_record import (
     at_rest,
     changes,
     gone,

@@ -11,7 +11,7 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain.decision import POD, Action, SetMetadata
 from controller.domain.pods.partition import ordinals
-from controller.domain.pods.returning import to_label
+from controller.domain.pods.rollback_batches import to_label
 from controller.domain.rollout.routes.shared_routing import divides_traffic
 from controller.domain.rollout.words.by_id import share_by_id
 from controller.domain.rollout.words.release_context import Style, known_template

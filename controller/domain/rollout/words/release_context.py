@@ -32,10 +32,10 @@ from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
 from controller.domain.observation import KeptSeen, Observation, WorkloadSeen
 from controller.domain.pods.deployment import admission_paused
-from controller.domain.pods.left_behind import values_left_behind
 from controller.domain.pods.marks import OwnersRecord, owners_record, read_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
+from controller.domain.pods.recovered_values import values_left_behind
 from controller.domain.pods.running import (
     Running,
     min_ready_seconds,

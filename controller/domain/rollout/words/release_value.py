@@ -12,7 +12,7 @@ from msgspec import structs
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, RolloutStatus, StepState
 from controller.domain.decision import Action, Note, Refusal
 from controller.domain.observation import Observation
-from controller.domain.pods.returning import back_at, stayed
+from controller.domain.pods.rollback_batches import back_at, stayed
 from controller.domain.rollout.words import status as building
 from controller.domain.rollout.words.release_context import (
     ReleaseContext,

@@ -16,7 +16,7 @@ from controller.domain.traffic.hosts import destinations_in, is_service, mention
 from controller.domain.traffic.original.content import MARKS, strings_of
 from controller.domain.traffic.plan.script_input import params_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
-from controller.domain.traffic.validation.objects import validate_objects
+from controller.domain.traffic.validation.companion_objects import validate_objects
 from controller.domain.traffic.validation.violation import Violation
 from controller.domain.traffic.validation.weights import FACTORS, weight_violation
 

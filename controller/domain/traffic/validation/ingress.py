@@ -17,7 +17,7 @@ from controller.domain.traffic.original.content import MARKS, strings_of
 from controller.domain.traffic.plan.script_input import script_input
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
 from controller.domain.traffic.validation.answer import Answer, validate_tree
-from controller.domain.traffic.validation.objects import carried
+from controller.domain.traffic.validation.companion_objects import carried
 from controller.domain.traffic.validation.violation import Violation
 
 

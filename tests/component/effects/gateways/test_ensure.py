@@ -9,9 +9,9 @@ from controller.api import names
 from controller.api.meta import Key
 from controller.domain.decision import Done, NotYet, Refusal, RestoreRoutes
 from controller.effects.gateways import GatewayRoutes
-from controller.effects.gateways.answers import Tried
-from controller.effects.gateways.refusals import UNWATCHED
-from controller.scripts.answer import Refused
+from controller.effects.gateways.failed_writes import UNWATCHED
+from controller.effects.gateways.script_answers import Tried
+from controller.scripts.script_outcome import Refused
 
 from . import world
 from .leading import BOTH, DR, ONE, VS, led, refused, rules, state, weights
@@ -168,7 +168,7 @@ async def test_only_the_first_run_of_a_script_is_doubled(
     assert len(scripts.asked) == 2
     await routes.ensure(plan(ONE, "30%"))
     assert len(scripts.asked) == 3
-    monkeypatch.setattr("controller.effects.gateways.answers.MAX_REMEMBERED", 1)
+    monkeypatch.setattr("controller.effects.gateways.script_answers.MAX_REMEMBERED", 1)
     scripts.headers["VirtualService"] = "--@name changed"
     await routes.ensure(plan(ONE, "40%"))
     assert len(scripts.asked) == 5

@@ -11,7 +11,7 @@ from controller.domain.observation import RoutePresent, RouteUnreadable
 from controller.domain.traffic.drift.object_state import see_route
 from controller.domain.traffic.plan.traffic_plan import announcement
 from controller.effects.gateways import GatewayRoutes
-from controller.scripts.answer import Refused
+from controller.scripts.script_outcome import Refused
 
 from .leading import BOTH, ONE, VS, refused, rules, state, weights
 from .world import ObjectServer, Scripts, plan, split

@@ -12,8 +12,8 @@ from controller.api.rollout import HttpRouteMatch, Step, ValueMatch
 from controller.domain.decision import Done, Refusal, RestoreRoutes
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.effects.gateways import ConfiguredScripts, GatewayRoutes
-from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import ScriptLibrary
+from controller.scripts.worker_client import ScriptClient
 from tests.component.luaworker.process import worker
 
 from . import world

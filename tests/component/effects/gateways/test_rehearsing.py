@@ -7,8 +7,8 @@ import pytest
 from controller.api.meta import Key
 from controller.domain.decision import Done, Outcome, Refusal
 from controller.effects.gateways import GatewayRoutes
-from controller.effects.gateways.answers import Tried
-from controller.effects.gateways.refusals import UNWATCHED
+from controller.effects.gateways.failed_writes import UNWATCHED
+from controller.effects.gateways.script_answers import Tried
 from controller.errors import Conflict, Forbidden, Invalid, MoonshiftError, WebhookFailed
 
 from .leading import BOTH, ONE, VS

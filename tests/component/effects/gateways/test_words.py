@@ -3,7 +3,7 @@
 import pytest
 
 from controller.domain.decision import Reference, Refusal
-from controller.effects.gateways.refusals import (
+from controller.effects.gateways.failed_writes import (
     cluster_scoped,
     forbidden,
     named_twice,

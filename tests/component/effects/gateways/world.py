@@ -22,8 +22,8 @@ from controller.errors import (
     WorkerUnavailable,
 )
 from controller.kube.resources import Resource
-from controller.scripts.answer import Executed, Refused, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
+from controller.scripts.script_outcome import Executed, Refused, ScriptAnswer
 
 Object = dict[str, Any]
 Hook = Callable[[Object], None]

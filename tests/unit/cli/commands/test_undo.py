@@ -2,8 +2,8 @@ import msgspec
 
 from controller.api.meta import ObjectMeta
 from controller.cli.commands.undo import stable_template, template_patch
-from controller.cli.reading.kept import Kept
-from controller.cli.views.workload import AnyWorkload, WorkloadSpec
+from controller.cli.reading.kept_templates import Kept
+from controller.cli.views.any_workload import AnyWorkload, WorkloadSpec
 from controller.kube.resources import DEPLOYMENTS
 from tests.unit.cli.builders import make_rollout, template
 

@@ -7,7 +7,7 @@ import pytest
 
 from controller.api.analysis import Bounds, Comparison, Metric
 from controller.cli.output import plain
-from controller.cli.render.tree import rollout_tree
+from controller.cli.render.live_tree import rollout_tree
 from controller.cli.render.why import answer
 from controller.cli.views.gates import gate_views, wanted
 from controller.cli.views.look import look_at

@@ -6,8 +6,8 @@ import pytest
 from controller.api.meta import ObjectMeta
 from controller.api.names import IN_PROGRESSING
 from controller.api.rollout import Rollout
+from controller.cli.views.any_workload import AnyWorkload, WorkloadSpec
 from controller.cli.views.progress import EXIT_CODES, Stage, progress_of
-from controller.cli.views.workload import AnyWorkload, WorkloadSpec
 from tests.unit.cli.builders import make_rollout
 
 DONE = {"type": "Succeeded", "status": "True"}

@@ -13,10 +13,10 @@ from controller.api.meta import ObjectMeta
 from controller.api.workloads import Pod
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.service import pin_of
-from controller.domain.pods.hpa import owners_behavior
-from controller.domain.pods.left_behind import applied_manifest
+from controller.domain.pods.held_autoscalers import owners_behavior
 from controller.domain.pods.marks import marked_for, owners_record
 from controller.domain.pods.originals import originals_values, partition_strategy
+from controller.domain.pods.recovered_values import applied_manifest
 from controller.domain.traffic.companions.companion import place_of_companion
 from controller.domain.traffic.original.record import read_state
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from controller.api.autoscaling import Autoscaler
-from controller.domain.pods.hpa import is_paused
+from controller.domain.pods.held_autoscalers import is_paused
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.routes.empty_side_record import _has_share, _way_to_move_share
 from controller.domain.rollout.routes.empty_sides import SERVICE, Side, SideRevision

@@ -1,6 +1,6 @@
 """Every reason has one class."""
 
-from controller.cli.remedies.choice import TABLE
+from controller.cli.remedies.remedy_table import TABLE
 from controller.domain import reasons
 from controller.telemetry.state.stalls import StallClass, stall_class, stall_of
 

@@ -14,7 +14,7 @@ from controller.api.rollout import (
 from controller.domain import reasons
 from controller.domain.availability import Forbidden
 from controller.domain.decision import Decision, Refusal, RemoveFinalizer
-from controller.domain.pods.hpa import owners_behavior
+from controller.domain.pods.held_autoscalers import owners_behavior
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (

@@ -12,7 +12,7 @@ import msgspec
 
 from controller.domain.decision import OwnScript, Reference, Refusal
 from controller.domain.traffic.tree import Tree
-from controller.effects.gateways import refusals
+from controller.effects.gateways import failed_writes
 from controller.effects.gateways.contracts import AccountRights, GatewayObjects
 from controller.effects.gateways.targets import Target
 from controller.errors import Right
@@ -70,7 +70,7 @@ class Accounts:
     ) -> Refusal | None:
         resource = await self._objects.resource(about)
         if resource is None:
-            return refusals.kind_not_served(about, f"{about}")
+            return failed_writes.kind_not_served(about, f"{about}")
         rights = [
             Right(
                 verb,
@@ -84,7 +84,7 @@ class Accounts:
             for verb in verbs
         ]
         missing = [right for right in rights if not await self._rights.may(right)]
-        return refusals.account_forbidden(own, missing, about) if missing else None
+        return failed_writes.account_forbidden(own, missing, about) if missing else None
 
 
 def _own_scripts(target: Target) -> Iterator[OwnScript]:

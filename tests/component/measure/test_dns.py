@@ -7,8 +7,8 @@ import threading
 import pytest
 from aiohttp.abc import ResolveResult
 
-from controller.measure import names
-from controller.measure.names import ASKER, MAX_OF_ASKER, Names
+from controller.measure import dns
+from controller.measure.dns import ASKER, MAX_OF_ASKER, Names
 
 
 class Hanging:
@@ -38,7 +38,7 @@ async def test_look_ups_that_hang_delay_no_other_namespace_and_no_other_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     system, found = Hanging(), Names()
-    monkeypatch.setattr(names, "look_up", system)
+    monkeypatch.setattr(dns, "look_up", system)
     slow = [asyncio.create_task(resolving(found, "slow", "slow")) for _ in range(50)]
     await system.full.wait()
     async with asyncio.timeout(10):
@@ -62,7 +62,7 @@ async def test_look_ups_of_many_namespaces_that_hang_delay_no_other_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     system, found = Hanging(), Names()
-    monkeypatch.setattr(names, "look_up", system)
+    monkeypatch.setattr(dns, "look_up", system)
     slow = [
         asyncio.create_task(resolving(found, f"slow-{number // MAX_OF_ASKER}", "slow"))
         for number in range(100 * MAX_OF_ASKER)

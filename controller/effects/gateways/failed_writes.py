@@ -21,8 +21,8 @@ from controller.errors import (
     Right,
     WebhookFailed,
 )
-from controller.scripts.answer import Refused
 from controller.scripts.lookup import MissingScript, Script
+from controller.scripts.script_outcome import Refused
 
 UNWATCHED = 30.0
 """Seconds until a retry if no watch reports the change: rights, served kinds, policies and webhooks."""

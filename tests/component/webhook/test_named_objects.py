@@ -27,9 +27,9 @@ from controller.runtime.clock import SystemClock
 from controller.simulation.api_server.server import MemoryApi
 from controller.webhook import admission
 from controller.webhook.admission import Admission
+from controller.webhook.named_objects import NamedCaches, Surroundings
 from controller.webhook.readers import LIVE_BURST, LIVE_PER_SECOND
 from controller.webhook.review import AdmissionRequest, Answer
-from controller.webhook.surroundings import NamedCaches, Surroundings
 from tests.component.webhook.asking import Reads
 from tests.unit.domain.admission.objects import deployment
 from tests.unit.domain.admission.test_rollout import edited, raw

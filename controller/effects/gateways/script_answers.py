@@ -21,11 +21,11 @@ from controller.domain.traffic.tree import Json, Tree
 from controller.domain.traffic.validation.answer import Answer, validate_answer
 from controller.domain.traffic.validation.ingress import class_input, validate_class_answer
 from controller.domain.traffic.validation.violation import Violation
-from controller.effects.gateways import refusals
+from controller.effects.gateways import failed_writes
 from controller.effects.gateways.contracts import ScriptRunner
 from controller.errors import WorkerUnavailable
-from controller.scripts.answer import Executed, Refused
 from controller.scripts.lookup import Script
+from controller.scripts.script_outcome import Executed, Refused
 
 MAX_REMEMBERED = 10_000
 """The number of Rollouts whose tried scripts are remembered; beyond it all scripts are tried again."""
@@ -152,17 +152,17 @@ class Answers:
             step = announcement(plan) if names_only else plan.for_reference(question.named[place])
             obj = _input(reference, step, content, siblings)
             if isinstance(obj, Violation):
-                return refusals.not_dividable(obj.message, question.subject)
+                return failed_writes.not_dividable(obj.message, question.subject)
             result = await self._run(script, obj, step, question.subject)
             if isinstance(result, Refusal):
                 return result
             judged = _judged(result, content, reference, step)
             if isinstance(judged, Violation):
-                return refusals.answer_refused(judged.message, script, question.subject)
+                return failed_writes.answer_refused(judged.message, script, question.subject)
             content = judged.content
             objects += judged.objects
         if clash := _named_twice(objects):
-            return refusals.named_twice(clash, question.subject)
+            return failed_writes.named_twice(clash, question.subject)
         return Answer(content, tuple(objects))
 
     async def _run(
@@ -175,7 +175,7 @@ class Answers:
         if isinstance(second, Refusal):
             return second
         if first != second:
-            return refusals.not_deterministic(script, subject)
+            return failed_writes.not_deterministic(script, subject)
         self._tried.add(script.sha256, subject)
         return first
 
@@ -188,11 +188,11 @@ class Answers:
                 script, obj, tenant=plan.namespace, request_id=request_id
             )
         except WorkerUnavailable as problem:
-            return refusals.worker_unavailable(problem, script, subject)
+            return failed_writes.worker_unavailable(problem, script, subject)
         match ran:
             case Executed(result=result):
                 return result
             case Refused():
-                return refusals.script_failed(ran, script, subject)
+                return failed_writes.script_failed(ran, script, subject)
             case _:
                 assert_never(ran)

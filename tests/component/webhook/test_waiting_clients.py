@@ -1,6 +1,6 @@
 """The connections that wait for a place, and the time that they wait."""
 
-from controller.webhook.waiting import WaitingRoom
+from controller.webhook.waiting_clients import WaitingRoom
 
 
 class Client:

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from controller.api.names import DEFAULT_NAMESPACE, LEASE
-from controller.cli.reading.leader import LeaderLease, abandoned, seems_to_stand_still
+from controller.cli.reading.controller_at_work import LeaderLease, abandoned, seems_to_stand_still
 from controller.runtime.leader import LeaseRecord
 from tests.unit.cli.builders import make_rollout
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from controller.api.history import RolloutHistory
-from controller.cli.reading.kept import Kept, plain_template
+from controller.cli.reading.kept_templates import Kept, plain_template
 from controller.cli.script_tools.yaml_text import diff
 from controller.cli.views.view import View
 from controller.domain.history import Outcome

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller.domain.rights import with_remedy
+from controller.domain.missing_rights import with_remedy
 
 ACCOUNT = "system:serviceaccount:kruise-rollout:kruise-rollout-controller-manager"
 

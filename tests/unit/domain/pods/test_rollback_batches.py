@@ -7,7 +7,7 @@ from controller.api.quantity import IntOrPercent
 from controller.api.workloads import Pod
 from controller.domain.pods.partition import counted_partition, ordered_partition
 from controller.domain.pods.plan import batch_size
-from controller.domain.pods.returning import back_at, stayed, to_label
+from controller.domain.pods.rollback_batches import back_at, stayed, to_label
 from tests.unit.builders import make_pod, make_steps
 
 

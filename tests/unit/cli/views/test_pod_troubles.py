@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from controller.api.workloads import Pod
-from controller.cli.views.pods import unready_because
+from controller.cli.views.pod_troubles import unready_because
 from tests.unit.cli.builders import NEW, ago, make_pod
 
 

@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from controller.cli.reading.targets import is_type, one_rollout, rollout_names
+from controller.cli.reading.arguments import is_type, one_rollout, rollout_names
 
 
 @pytest.mark.parametrize(

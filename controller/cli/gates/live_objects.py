@@ -12,10 +12,10 @@ from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.cli.failures import explain
 from controller.cli.gates.given import Given, gates_of
-from controller.cli.reading.gateways import look_up
-from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.found_rollouts import read_rollout
+from controller.cli.reading.gateway_watches import look_up
 from controller.cli.reading.session import Session
-from controller.cli.views.workload import AnyWorkload
+from controller.cli.views.any_workload import AnyWorkload
 from controller.domain.availability import Failing, Unavailable
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.resources import ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES

@@ -5,7 +5,14 @@ from msgspec import structs
 
 from controller.api.config import ConfigKind
 from controller.api.rollout import ConfigPair, TrackedConfig
-from controller.domain.config.record import agrees, at_rest, changes, pair_of, stamp_for, to_keep
+from controller.domain.config.content_record import (
+    agrees,
+    at_rest,
+    changes,
+    pair_of,
+    stamp_for,
+    to_keep,
+)
 from controller.domain.config.references import ConfigReference
 from controller.domain.config.seen import ConfigSeen, ConfigWatched
 

@@ -5,7 +5,7 @@ Invariant: a write tests the version that was observed; a restore that a killed 
 
 from controller.api.names import ORIGINAL_BEHAVIOR
 from controller.domain.decision import Done, FreeAutoscaler, PauseAutoscaler
-from controller.domain.pods.hpa import PAUSED_BEHAVIOR
+from controller.domain.pods.held_autoscalers import PAUSED_BEHAVIOR
 from controller.effects.ownership import Marks
 from controller.effects.patches import Operation, absent
 from controller.effects.writes import Writes

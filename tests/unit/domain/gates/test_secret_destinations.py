@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.domain.gates.sending import GateSecret
+from controller.domain.gates.secret_destinations import GateSecret
 
 HOST = "metrics.example.com"
 

@@ -19,7 +19,7 @@ from yarl import URL
 from controller.api.analysis import Header, Metric, SecretRef
 from controller.cli.failures import Failure
 from controller.cli.files import read_text
-from controller.domain.gates.sending import GateSecret
+from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.watching import Asked
 from controller.effects.gate_secrets import GateSecrets
 from controller.kube.client import KubeClient

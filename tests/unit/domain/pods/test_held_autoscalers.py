@@ -5,7 +5,7 @@ import pytest
 
 from controller.api.autoscaling import Autoscaler
 from controller.api.names import ORIGINAL_BEHAVIOR
-from controller.domain.pods import hpa
+from controller.domain.pods import held_autoscalers
 
 POLICIES = {"scaleUp": {"selectPolicy": "Min"}}
 
@@ -19,8 +19,8 @@ def autoscaler(behavior: object, saved: str | None = None) -> Autoscaler:
 
 @pytest.mark.parametrize("saved", ["null", '{"scaleUp":{"selectPolicy":"Min"}}'])
 def test_the_behavior_of_a_paused_autoscaler_is_not_taken_for_its_owners(saved: str) -> None:
-    assert hpa.original(autoscaler(hpa.PAUSED_BEHAVIOR, saved)) == saved
+    assert held_autoscalers.original(autoscaler(held_autoscalers.PAUSED_BEHAVIOR, saved)) == saved
 
 
 def test_an_absent_behavior_is_recorded_as_absent() -> None:
-    assert hpa.original(autoscaler(None)) == "null"
+    assert held_autoscalers.original(autoscaler(None)) == "null"

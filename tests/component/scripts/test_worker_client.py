@@ -12,10 +12,10 @@ import grpc.aio
 import pytest
 
 from controller.errors import BadConfiguration, WorkerUnavailable
-from controller.scripts.answer import Executed, Refused, ScriptAnswer
-from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import Script
 from controller.scripts.modules import Module
+from controller.scripts.script_outcome import Executed, Refused, ScriptAnswer
+from controller.scripts.worker_client import ScriptClient
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 from tests.component.luaworker.certificates import HOUR, authority, write_pair

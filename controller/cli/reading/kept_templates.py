@@ -17,9 +17,9 @@ from controller.api.workload_kinds import WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet, template_hash
 from controller.cli.failures import Failure
 from controller.cli.reading.facts import selector_text
-from controller.cli.reading.gateways import look_up
+from controller.cli.reading.gateway_watches import look_up
 from controller.cli.reading.session import Session
-from controller.cli.views.workload import AnyWorkload
+from controller.cli.views.any_workload import AnyWorkload
 from controller.domain.pods.marks import owners_record
 from controller.domain.pods.running import revision_name
 from controller.domain.rollout.words.release_context import canary_status, moonshift_status

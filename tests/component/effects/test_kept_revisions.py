@@ -11,7 +11,7 @@ from controller.api.podsets import KeptFacts
 from controller.api.rollout import Rollout
 from controller.api.workloads import template_hash
 from controller.domain.decision import Done, DropKept, KeepRelease, RebuildReplicaSet, Refusal
-from controller.effects.kept import drop, keep, read
+from controller.effects.kept_revisions import drop, keep, read
 from controller.effects.rebuilding import rebuild
 from controller.effects.writes import Writes
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS

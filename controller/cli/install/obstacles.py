@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from controller.api.names import CONTROLLER_ACCOUNT, LEASE
-from controller.cli.install.facts import Facts, Need
+from controller.cli.install.cluster_facts import Facts, Need
 
 OLDEST_MINOR = 30
 TESTED_MINOR = 35

@@ -15,9 +15,9 @@ import grpc
 import grpc.aio
 
 from controller.errors import WorkerUnavailable
-from controller.scripts.answer import Executed, Refused, ScriptAnswer
 from controller.scripts.connection import Address, Connection
 from controller.scripts.lookup import Script
+from controller.scripts.script_outcome import Executed, Refused, ScriptAnswer
 from controller.telemetry import tracing
 from protos.luaworker.v1 import luaworker_pb2 as pb
 

@@ -6,7 +6,7 @@ import pytest
 
 from controller.domain.decision import Reference
 from controller.domain.traffic.tree import Json
-from controller.domain.traffic.validation.objects import validate_objects
+from controller.domain.traffic.validation.companion_objects import validate_objects
 from controller.domain.traffic.validation.violation import Violation
 
 MAPPING = Reference("getambassador.io/v3alpha1", "Mapping", "web", "web", "web-canary")

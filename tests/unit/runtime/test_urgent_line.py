@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.runtime.lines import URGENT_IN_A_ROW, Lines
+from controller.runtime.urgent_line import URGENT_IN_A_ROW, Lines
 
 
 def lines(ordinary: str = "", urgent: str = "") -> Lines[str]:
