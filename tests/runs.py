@@ -42,7 +42,7 @@ class Run:
     """Packages of which every branch must be taken."""
 
 
-DECISIONS = ("tests/unit/domain", "tests/unit/api", "tests/unit/simulation")
+DECISIONS = ("tests/unit/domain", "tests/unit/api")
 TRAFFIC = ("tests/traffic",)
 RUNS = (
     Run(

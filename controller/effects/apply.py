@@ -15,6 +15,7 @@ from controller.domain import decision
 from controller.domain.decision import (
     Action,
     Done,
+    LaterSteps,
     NotYet,
     Outcome,
     RecordRelease,
@@ -68,7 +69,7 @@ class Routes(Protocol):
         self, plan: RoutePlan, at: datetime | None = None, settles_in: float = 0.0
     ) -> Outcome: ...
 
-    async def rehearse(self, plan: RoutePlan) -> Outcome: ...
+    async def rehearse(self, plan: RoutePlan, later: LaterSteps = ()) -> Outcome: ...
 
     async def restore(self, action: RestoreRoutes) -> Outcome: ...
 
@@ -227,7 +228,7 @@ EFFECTS: dict[type[object], Effect] = dict(
             lambda now, fact: now.routes.ensure(fact.plan, fact.at, fact.settles_in),
         ),
         _writes(decision.RehearseObjects, rehearsing.rehearse),
-        _by(decision.RehearseRoutes, lambda now, fact: now.routes.rehearse(fact.plan)),
+        _by(decision.RehearseRoutes, lambda now, fact: now.routes.rehearse(fact.plan, fact.later)),
         _by(decision.RestoreRoutes, lambda now, fact: now.routes.restore(fact)),
         _by(
             decision.FindCauseOfMissingPods,

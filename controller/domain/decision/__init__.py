@@ -33,6 +33,9 @@ from controller.domain.decision.routes import (
     UnpinService,
 )
 from controller.domain.decision.routes import (
+    LaterSteps as LaterSteps,
+)
+from controller.domain.decision.routes import (
     OwnScript as OwnScript,
 )
 from controller.domain.decision.routes import (

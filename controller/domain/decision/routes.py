@@ -124,10 +124,19 @@ class EnsureRoutes(Value, frozen=True, tag=True):
     settles_in: float = 0.0
 
 
+LaterSteps = tuple[tuple[int, RoutePlan], ...]
+"""Plans of later steps, each with the number of its step."""
+
+
 class RehearseRoutes(Value, frozen=True, tag=True):
-    """Everything that `EnsureRoutes` of this plan finds out before its first write is fine; nothing is written."""
+    """Everything that `EnsureRoutes` of this plan finds out before its first write is fine; nothing is written.
+
+    The scripts accept the plans of `later` steps, too. The API server is not asked about these: its answer depends on
+    the objects of that moment.
+    """
 
     plan: RoutePlan
+    later: LaterSteps = ()
 
 
 class RestoreRoutes(Value, frozen=True, tag=True):

@@ -52,6 +52,14 @@ class Rehearsal:
                 self._tried.accept(write.target.subject, trial)
         return None
 
+    def accepted_step(self, step: int, plan: RoutePlan) -> bool:
+        """The scripts accepted this plan of a later step in this release."""
+        return self._tried.accepted(f"step {step}", _of_step(plan))
+
+    def accept_step(self, step: int, plan: RoutePlan) -> None:
+        """The scripts accepted the plan now."""
+        self._tried.accept(f"step {step}", _of_step(plan))
+
     async def _send(self, write: Rehearsed, plan: RoutePlan) -> Refusal | NotYet | None:
         """The companion objects first, as they are written."""
         reference = write.target.reference
@@ -77,6 +85,10 @@ class Rehearsal:
                 return None
             return failed_writes.of_write(failure, subject)
         return None
+
+
+def _of_step(plan: RoutePlan) -> bytes:
+    return sha256(f"{plan.release} {plan.identity}".encode()).digest()
 
 
 def _is_no_answer(failure: Exception, plan: RoutePlan) -> bool:

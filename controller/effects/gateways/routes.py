@@ -26,6 +26,7 @@ from controller.api.meta import Key
 from controller.domain import reasons
 from controller.domain.decision import (
     Done,
+    LaterSteps,
     NotYet,
     Outcome,
     Reference,
@@ -163,15 +164,29 @@ class GatewayRoutes:
             settling = settling.after(change)
         return Done(wrote=True)
 
-    async def rehearse(self, plan: RoutePlan) -> Outcome:
-        """Return the refusals of `ensure` without writing anything."""
+    async def rehearse(self, plan: RoutePlan, later: LaterSteps = ()) -> Outcome:
+        """Return the refusals of `ensure` without writing anything; then those of later steps by their scripts."""
         foreseen = await self._foresee(plan, plan.references)
         if isinstance(foreseen, Refusal):
             return foreseen
         if refused := first_without_room(foreseen.changes, plan, LATER_STEPS):
             return refused
         writes = [self._rehearsed(change, foreseen.companions, plan) for change in foreseen.changes]
-        return await self._rehearsal.refusal(writes, plan) or Done()
+        refused = await self._rehearsal.refusal(writes, plan)
+        return refused or await self._refusal_of_later(later) or Done()
+
+    async def _refusal_of_later(self, plans: LaterSteps) -> Refusal | None:
+        """The first later step that a script refuses; an accepted one is not asked about again in this release."""
+        for step, plan in plans:
+            if self._rehearsal.accepted_step(step, plan):
+                continue
+            foreseen = await self._foresee(plan, plan.references)
+            if isinstance(foreseen, Refusal):
+                return msgspec.structs.replace(
+                    foreseen, message=f"step {step} would be refused: {foreseen.message}"
+                )
+            self._rehearsal.accept_step(step, plan)
+        return None
 
     def _rehearsed(
         self, change: Change, companions: CompanionsByPlace, plan: RoutePlan

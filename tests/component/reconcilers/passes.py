@@ -11,6 +11,7 @@ from controller.api.meta import Key
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.domain.decision import (
     Done,
+    LaterSteps,
     Measure,
     Note,
     Outcome,
@@ -142,7 +143,7 @@ class Passes:
     ) -> Outcome:
         return self.answer
 
-    async def rehearse(self, plan: RoutePlan) -> Outcome:
+    async def rehearse(self, plan: RoutePlan, later: LaterSteps = ()) -> Outcome:
         return Done()
 
     async def restore(self, action: RestoreRoutes) -> Outcome:

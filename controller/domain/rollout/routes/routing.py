@@ -7,6 +7,7 @@ instant counts as now, so a crash makes waits longer, never shorter.
 """
 
 from datetime import datetime
+from operator import itemgetter
 from typing import assert_never
 
 from controller.api.duration import later
@@ -242,22 +243,23 @@ def ensure_routes(release: Release, index: int) -> tuple[Action, ...]:
 
 
 def rehearsal(release: Release, index: int) -> tuple[Action, ...]:
-    """Before the first new pod: run the scripts of the first step with traffic, without writing.
+    """Before the first new pod: run the scripts of all steps with traffic, without writing.
 
     A refusal by a script (no rule routes to stable, a defect of the script) would otherwise stop the release after it
-    created pods in vain, as it does in the original.
+    created pods in vain, as it does in the original. The refusal of a later step would come after old pods have gone.
     """
     if release.new_pods or release.routes_in_use or not release.seen.routes:
         return ()
-    first = next(
-        (
-            number
-            for number in range(index, len(release.steps) + 1)
-            if release.target(number).traffic is Traffic.DIVIDED
-        ),
-        None,
-    )
-    return () if first is None else (RehearseRoutes(wanted_plan(release, first)),)
+    plans = {
+        plan.identity: (number, plan)
+        for number in range(len(release.steps), index - 1, -1)
+        if release.target(number).traffic is Traffic.DIVIDED
+        for plan in (wanted_plan(release, number),)
+    }
+    if not plans:
+        return ()
+    (_, first), *later = sorted(plans.values(), key=itemgetter(0))
+    return (RehearseRoutes(first, tuple(later)),)
 
 
 def everything_to_new(release: Release) -> tuple[Action, ...]:

@@ -10,10 +10,11 @@ from controller.effects.gateways import GatewayRoutes
 from controller.effects.gateways.failed_writes import UNWATCHED
 from controller.effects.gateways.script_answers import Tried
 from controller.errors import Conflict, Forbidden, Invalid, MoonshiftError, WebhookFailed
+from controller.scripts.script_outcome import Refused
 
 from .leading import BOTH, ONE, VS
 from .test_companions import REFS, UID, Scene
-from .world import ObjectServer, Scripts, plan
+from .world import Object, ObjectServer, Scripts, plan, split
 
 DENIED = 'admission webhook "validation.example.dev" denied the request: '
 SUBJECT = "VirtualService demo/web"
@@ -149,3 +150,22 @@ async def test_a_companion_object_that_exists_is_not_made_again_by_a_rehearsal()
     scene.server.dry_runs.clear()
     assert await scene.routes.rehearse(plan(REFS, "40%", uid=UID)) == Done()
     assert scene.server.dry_runs == ["Ingress/web"]
+
+
+async def test_a_later_step_that_a_script_refuses_is_named_before_the_first_pod(
+    server: ObjectServer, routes: GatewayRoutes, scripts: Scripts
+) -> None:
+    def up_to_half(obj: Object) -> object:
+        refused = Refused("RUNTIME_ERROR", "no more than half")
+        return refused if obj["canaryWeight"] > 50 else split(obj)
+
+    scripts.add("VirtualService", up_to_half)
+    later = ((2, plan(ONE, "50%")), (3, plan(ONE, "80%")))
+    refusal = await routes.rehearse(plan(ONE), later)
+    assert isinstance(refusal, Refusal)
+    assert refusal.message.startswith("step 3 would be refused: ")
+    assert "no more than half" in refusal.message
+    assert server.writes == []
+    asked = len(scripts.asked)
+    assert await routes.rehearse(plan(ONE), later[:1]) == Done()
+    assert len(scripts.asked) - asked == 1  # step 2 was accepted before

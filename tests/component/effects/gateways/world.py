@@ -226,7 +226,10 @@ class Scripts:
             return function
         decoded: Object = json.loads(obj)
         self.asked.append(copy.deepcopy(decoded))
-        return Executed(json.dumps(function(decoded), sort_keys=True).encode())
+        answer = function(decoded)
+        if isinstance(answer, Refused):
+            return answer
+        return Executed(json.dumps(answer, sort_keys=True).encode())
 
 
 def split(obj: Object) -> object:

@@ -73,3 +73,17 @@ def test_a_rehearsed_step_is_not_rehearsed_again_while_pods_exist() -> None:
     approve(world)
     assert inner_of(world).current_step_index == 2
     assert not [a for a in decided(world).actions if isinstance(a, RehearseRoutes)]
+
+
+def test_every_later_step_with_another_plan_is_rehearsed_once() -> None:
+    steps = (
+        make_step("20%", "20%"),
+        make_step("30%", "20%"),
+        make_step("40%"),
+        make_step("60%", "50%"),
+        make_step("100%"),
+    )
+    wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
+    first = next(action for action in wanted if isinstance(action, RehearseRoutes))
+    assert first.plan.weight == 20
+    assert [(number, plan.weight) for number, plan in first.later] == [(4, 50)]
