@@ -196,7 +196,8 @@ TROUBLES = (
                     Message(
                         "warned",
                         f"{PLACE}.trafficRoutings[0].ingress.name: Ingress <namespace>/edge leads to Service shop, "
-                        "too, and this Rollout does not name it: ingress-nginx divides its requests, too; <advice>",
+                        "too, and this Rollout does not name it: ingress-nginx divides its requests, too; lead it to a "
+                        "Service of its own if it should not follow the steps",
                     ),
                 ),
                 ("lead the other Ingress to a Service of its own",),
