@@ -142,7 +142,7 @@ async def has_a_gate_that_cannot_be_measured(scene: Scene) -> None:
     await scene.is_explained()
     await scene.moment()
     plan["steps"][1]["analysis"]["args"] = [{"name": "team", "value": "shop"}]
-    await scene.types("apply", "-f", "-", body=body)
+    await scene.follows("kubectl edit rollout shop", scene.types("apply", "-f", "-", body=body))
     await scene.goes_on()
     await scene.paused_at(1)
     await scene.release(STABLE_IMAGE)

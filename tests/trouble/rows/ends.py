@@ -71,7 +71,7 @@ async def _selected(scene: Scene, value: str | None, name: str = "") -> None:
 
 
 async def _selects_all_pods(scene: Scene) -> None:
-    await scene.does(WITHOUT_THE_LABEL)
+    await scene.follows("kubectl edit service shop", scene.does(WITHOUT_THE_LABEL))
     del scene.expected[scene.key(SERVICES)]["spec"]["selector"][LABEL]
 
 

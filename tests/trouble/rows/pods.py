@@ -35,7 +35,7 @@ async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
     )
     await scene.at_its_share()
     await scene.is_explained()
-    await scene.approve(1)
+    await scene.approves()
     await scene.paused_at(2)
     await scene.approve(2)
     await conclude(scene)
@@ -106,7 +106,7 @@ async def gets_another_template_while_its_new_pods_serve_alone(scene: Scene) -> 
     await scene.eventually(lambda _: _would_leave_nobody(scene), "nobody would serve")
     await scene.is_explained()
     await scene.moment()
-    await scene.release(NEW_IMAGE)
+    await scene.follows("kubectl apply -f FILE", scene.release(NEW_IMAGE))
     # The approval of step 1 still counts: the release goes on where it was.
     scene.was_approved(scene.actions[-1].revision)
     await scene.eventually(lambda _: not _would_leave_nobody(scene), "the release so far goes on")
@@ -170,7 +170,8 @@ async def may_not_hold_its_autoscaler(scene: Scene) -> None:
         await scene.is_explained()
         await scene.moment()
     finally:
-        await admin.patch(path, {"rules": role["rules"]})
+        granted = admin.patch(path, {"rules": role["rules"]})
+        await scene.follows("kubectl apply -k deploy/kustomize", granted)
     await scene.goes_on()
     await scene.reach(2)
     await scene.approve(2)
