@@ -151,6 +151,7 @@ async def play_killed(case: Case, running: Product, recorder: Recorder, kill: Jo
     finally:
         if not met:
             await kill.miss()
+    assert met, "the scenario has no worst moment"
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def _text(one: Named, names: list[str], namespace: str) -> str:
 
 
 def _effect(one: Named, *, many: bool) -> str:
-    """What the others get, and what their owner may do; ingress-nginx does not ask whether a Rollout names them."""
+    """The share of the others, and the advice; ingress-nginx does not ask whether a Rollout names them."""
     them, they = ("them", "they") if many else ("it", "it")
     if one.class_type == TIED_TO_SERVICE:
         return (

@@ -41,7 +41,11 @@ async def waits_longer_than_its_deadline_by_itself(scene: Scene) -> None:
     body = forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE, onDeadlineExceeded="Rollback")
     await scene.govern(body)
     await scene.release(NEW_IMAGE)
-    await scene.approve_all()
+    await scene.paused_at(1)
+    await scene.approve(1)
+    await scene.moment()
+    await scene.paused_at(2)
+    await scene.approve(2)
     await conclude(scene)
     assert not [change for change in scene.recorder.history() if _is_late(scene, change)]
 
