@@ -103,8 +103,6 @@ TRACKING_OFF = "TrackingOff"
 """The Rollout asks for tracking, and the controller was started without it."""
 
 # Stalled: a person has to change something
-WORKLOAD_NOT_FOUND = "WorkloadNotFound"
-"""The workload that the Rollout names does not exist."""
 UNSUPPORTED_WORKLOAD = "UnsupportedWorkload"
 """The workload is of a kind, or has a strategy, that cannot be released in steps."""
 WORKLOAD_CONTESTED = "WorkloadContested"

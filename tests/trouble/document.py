@@ -25,8 +25,8 @@ which waits for an approval. In every run, a revision without ready pods lost it
 grace period plus the time of one write, as long as the other revision had ready pods.
 
 Begin with `kubectl moonshift why shop`. Below each problem are the lines that it printed at the worst moment of the
-run: the cause, and the commands to type next. Commands that only read were run, too. Values that you supply are in
-capitals.
+run: the cause, and the commands to type next. Commands that only read were run, too, and one of those that change
+something ended the problem. Values that you supply are in capitals.
 """
 
 MARKS = """

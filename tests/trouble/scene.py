@@ -30,6 +30,8 @@ from tests.trouble.table import Message, Row, pattern_of
 
 CLI_SECONDS = 60.0
 PLUGIN = "from controller.cli.main import cli; cli.main(prog_name='kubectl moonshift')"
+UNDO = "kubectl moonshift undo shop"
+APPROVE = "kubectl moonshift approve shop"
 REPEATS = 5
 PATIENCE_SECONDS = 100.0
 """Longer than the minute after which missing pods are reported."""
@@ -49,6 +51,8 @@ class Scene(Story):
         """The answers to requests and commands."""
         self.done: list[str] = []
         """The commands that were run, as the document prints them."""
+        self.followed: list[str] = []
+        """The commands of `why` that a person completes by a value, and that were followed."""
         self.excused: dict[str, str] = {}
         """Rules that this trouble breaks by itself, with the reason."""
         self.explained: list[str] = []
@@ -112,6 +116,22 @@ class Scene(Story):
             if not fails:
                 raise
             return str(failed)
+
+    async def follows(self, command: str, action: Awaitable[object]) -> None:
+        """Do what a command of `why` is about, which a person completes by a manifest, a number or an edit."""
+        self.followed.append(command)
+        await action
+
+    async def goes_back(self) -> None:
+        """`kubectl moonshift undo`."""
+        await self.does(UNDO)
+        self.expect_image(STABLE_IMAGE)
+
+    async def approves(self) -> None:
+        """`kubectl moonshift approve`: the step that waits."""
+        since = self.newest()
+        await self.does(APPROVE, user="approver")
+        self.was_approved(since)
 
     async def replaces(self, body: JsonObject) -> None:
         """`kubectl replace`, repeated if another write came between its read and its write, as a person would do it."""
@@ -336,6 +356,14 @@ class Scene(Story):
         """Messages of the row that did not appear."""
         heard = {*self.messages()}
         return [messages for messages in self.row.says if not any(map(messages.same_as, heard))]
+
+    def unhelped(self) -> list[str]:
+        """The commands that `why` offers where it was asked; empty if one of them was run or followed."""
+        if self.form is not self.row.asked:
+            return []
+        offered = why.changing(self.row.why)
+        typed = [text.replace("<kind>", self.form.resource) for text in self.done]
+        return [] if {*offered} & {*typed, *self.followed} else offered
 
     def unexplained(self) -> list[str]:
         """Lines of the row that `why` did not print, where it was asked."""

@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+from tests.trouble import why
 from tests.trouble.document import DOCUMENT, document
 from tests.trouble.forms import FORMS
 from tests.trouble.rows import TROUBLES
@@ -49,3 +50,13 @@ def test_troubles_have_names_of_their_own() -> None:
 )
 def test_a_sentence_is_found_whole_and_where_it_was_promised(heard: Message, same: bool) -> None:
     assert Message("Stalled X", "Service <namespace>/shop does not exist").same_as(heard) is same
+
+
+def test_only_commands_that_change_something_have_to_be_run_in_the_scenario() -> None:
+    lines = [
+        "is stalled by X: kubectl moonshift undo shop",
+        "kubectl get pods -n <namespace>  # which pods there are",
+        "kubectl edit service shop -n <namespace>  # correct its selector",
+        "kubectl moonshift undo shop -n <namespace>  # go back to the old version",
+    ]
+    assert why.changing(lines) == ["kubectl edit service shop", "kubectl moonshift undo shop"]

@@ -120,6 +120,9 @@ async def play(
     assert not unexplained, f"why did not print {unexplained}, but:\n{explained}"
     undone = [command for command in case.row.commands if command not in scene.done]
     assert not undone, f"the document says to type {undone}, and the scenario did not"
+    assert not scene.unhelped(), (
+        f"why offers {scene.unhelped()}, and the scenario runs none of them"
+    )
 
 
 def message_list(scene: Scene) -> str:
@@ -148,6 +151,7 @@ async def play_killed(case: Case, running: Product, recorder: Recorder, kill: Jo
     finally:
         if not met:
             await kill.miss()
+    assert met, "the scenario has no worst moment"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,11 @@ from collections.abc import Iterable
 
 from localcluster.plane import Plane
 
-LOOKS = ("get", "describe", "api-resources")
+LOOKS = ("get", "describe", "logs", "auth", "api-resources")
+"""Verbs of kubectl that only read."""
+TYPED = ("get", "describe", "api-resources")
+"""Those that succeed whatever they find."""
+IN_NAMESPACE = " -n <namespace>"
 _GAP = re.compile(r" +# ")
 
 
@@ -34,6 +38,12 @@ def lines_of(output: str) -> list[str]:
     return [_GAP.sub("  # ", line.strip()) for line in output.splitlines()]
 
 
+def changing(lines: Iterable[str]) -> list[str]:
+    """The printed commands that change something, without the namespace."""
+    found = [line.partition("  # ")[0] for line in lines if line.startswith("kubectl ")]
+    return [text.replace(IN_NAMESPACE, "") for text in found if text.split()[1] not in LOOKS]
+
+
 def commands_of(lines: Iterable[str]) -> list[list[str]]:
     """The printed commands, split into words."""
     found = [line for line in lines if line.startswith("kubectl ")]
@@ -43,5 +53,5 @@ def commands_of(lines: Iterable[str]) -> list[list[str]]:
 async def type_those_that_look(plane: Plane, lines: Iterable[str]) -> None:
     """Run every command that only reads, as the administrator. Raises CommandFailed if one fails."""
     for _, *words in commands_of(lines):
-        if words[0] in LOOKS:
+        if words[0] in TYPED:
             await plane.kubectl(*words)

@@ -13,6 +13,8 @@ _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _POD = re.compile(rf"\bpod ({_NAME}): ")
 _CONTAINER = re.compile(rf"\bcontainer ({_NAME})\b")
 _OBJECT = re.compile(rf"\b([A-Z][A-Za-z0-9]*) {_NAME}/({_NAME})")
+_SUBJECT = re.compile(rf"^([A-Z][A-Za-z0-9]*)/({_NAME})\b")
+_TEMPLATE = re.compile(rf"\b((?:Cluster)?AnalysisTemplate) ({_NAME}) does not exist")
 _SELECTING = re.compile(rf"\bService {_NAME}/({_NAME}): its selector \S+ matches none of ")
 _GROUP = re.compile(r"\b([a-z0-9-]+(?:\.[a-z0-9-]+)+)/v[0-9]")
 _KEY = re.compile(r"\bkey ([A-Za-z0-9.-]+) of ConfigMap\b")
@@ -48,8 +50,14 @@ def container(message: str) -> str:
 
 
 def named(message: str) -> tuple[str, str] | None:
-    """Kind and name of the first object, written `Kind namespace/name`."""
-    found = _OBJECT.search(message)
+    """Kind and name of the first object, written `Kind namespace/name`, or `Kind/name` at the beginning."""
+    found = _SUBJECT.search(message) or _OBJECT.search(message)
+    return (found[1], found[2]) if found is not None else None
+
+
+def template(message: str) -> tuple[str, str] | None:
+    """Kind and name of the template of a gate that does not exist."""
+    found = _TEMPLATE.search(message)
     return (found[1], found[2]) if found is not None else None
 
 

@@ -6,7 +6,7 @@ Invariant: the object is the first `Kind namespace/name` of the message, which i
 import shlex
 from collections.abc import Callable
 
-from controller.api.names import CONFIGURATION
+from controller.api.names import CONFIGURATION, DRIFT, ROLLOUT_ID
 from controller.api.rollout import StepState
 from controller.cli.remedies import mentions
 from controller.cli.remedies.case import Case
@@ -22,9 +22,46 @@ def missing(case: Case) -> tuple[Remedy, ...]:
     return case.applied(*found) if found is not None else (case.describe(), case.edit())
 
 
+def missing_template(case: Case) -> tuple[Remedy, ...]:
+    """A gate names a template that does not exist."""
+    found = mentions.template(case.message)
+    what = f"FILE: the manifest of {' '.join(found)}" if found is not None else "FILE: its manifest"
+    kind = found[0].lower() if found is not None else "analysistemplate"
+    return (
+        case.kubectl("apply -f FILE", what),
+        case.kubectl(f"get {kind}s", "what there is"),
+        case.edit("or name another one in the Rollout"),
+    )
+
+
 def unusable(case: Case) -> tuple[Remedy, ...]:
     """An object exists with a wrong content."""
     return _shown(case, "-o yaml", "what it says") or case.describe(), *case.names_another()
+
+
+def damaged(case: Case) -> tuple[Remedy, ...]:
+    """Our record of a gateway object was changed, so nobody but a person can restore the object. A rollback would wait
+    for that as well.
+    """
+    found = mentions.named(case.message)
+    if found is None:
+        return (case.describe(),)
+    edit = case.kubectl(
+        f"edit {found[0].lower()} {found[1]}",
+        "put it right, and remove the two annotations of the release",
+    )
+    return (edit, case.describe())
+
+
+def mixed(case: Case) -> tuple[Remedy, ...]:
+    """Both revisions share a Service, and a gateway object sends requests to all its pods."""
+    found = mentions.named(case.message)
+    route = () if found is None else (_subset(case, *found),)
+    return *route, case.edit("or correct the Rollout"), case.undo()
+
+
+def _subset(case: Case, kind: str, name: str) -> Remedy:
+    return case.kubectl(f"edit {kind.lower()} {name}", "name a subset that has stable pods only")
 
 
 def not_named(case: Case) -> tuple[Remedy, ...]:
@@ -101,7 +138,14 @@ def not_served(case: Case) -> tuple[Remedy, ...]:
 def changed(case: Case) -> tuple[Remedy, ...]:
     """Somebody changed a gateway object, and the release holds at it."""
     writer = _shown(case, "-o yaml --show-managed-fields", "by whom")
-    return case.describe("what was changed"), *((writer,) if writer else ()), case.undo()
+    found = mentions.named(case.message) if DRIFT in case.message else None
+    let_go = () if found is None else (_hold_taken_off(case, *found),)
+    return case.describe("what was changed"), *((writer,) if writer else ()), *let_go, case.undo()
+
+
+def _hold_taken_off(case: Case, kind: str, name: str) -> Remedy:
+    words = f"annotate {kind.lower()} {name} {DRIFT}-"
+    return case.kubectl(words, "let the release put its content back")
 
 
 def autoscaler(case: Case) -> tuple[Remedy, ...]:
@@ -176,14 +220,14 @@ def taken(case: Case) -> tuple[Remedy, ...]:
     return case.kubectl("get rollouts", "what there is"), *named
 
 
-def shared(case: Case) -> tuple[Remedy, ...]:
-    """The TrafficRouting is missing."""
-    return case.kubectl("get trafficroutings", "what there is"), *case.names_another()
-
-
 def edited(case: Case) -> tuple[Remedy, ...]:
     """The Rollout asks for something impossible, in a field that may be changed at any time."""
     return case.edit(), case.undo()
+
+
+def planned(case: Case) -> tuple[Remedy, ...]:
+    """The plan cannot be followed at all: a rollback would wait for it, too."""
+    return (case.edit(),)
 
 
 def edited_routes(case: Case) -> tuple[Remedy, ...]:
@@ -193,6 +237,9 @@ def edited_routes(case: Case) -> tuple[Remedy, ...]:
 
 def edited_workload(case: Case) -> tuple[Remedy, ...]:
     """The workload, or the style for it, cannot be released."""
+    if ROLLOUT_ID in case.message:
+        words = f"annotate {case.workload} {ROLLOUT_ID}=ID --overwrite"
+        return case.kubectl(words, "ID: one that can be a label"), case.undo()
     return case.once(*case.names_another_workload(), case.undo())
 
 

@@ -5,7 +5,7 @@ condition Stalled has a row, or is a reason of pods in Kubernetes' own words. Th
 """
 
 from controller.api.analysis import Verdict
-from controller.api.rollout import Phase
+from controller.api.rollout import BUSY_PHASES, Phase
 from controller.cli.remedies import of_objects, of_pods
 from controller.cli.remedies.case import Case, SharedCase
 from controller.cli.remedies.of_objects import Answer
@@ -22,9 +22,8 @@ TABLE: dict[str, Answer] = {
     reasons.WEBHOOK_FAILED: of_objects.webhook,
     reasons.SERVICE_NOT_FOUND: of_objects.missing,
     reasons.GATEWAY_OBJECT_NOT_FOUND: of_objects.missing,
-    reasons.WORKLOAD_NOT_FOUND: of_objects.missing,
-    reasons.ANALYSIS_TEMPLATE_NOT_FOUND: of_objects.listed("analysistemplates"),
-    reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.shared,
+    reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.missing,
+    reasons.ANALYSIS_TEMPLATE_NOT_FOUND: of_objects.missing_template,
     reasons.INVALID_TRAFFIC_ROUTING: of_objects.listed("trafficroutings -o yaml"),
     reasons.WORKLOAD_TAKEN: of_objects.taken,
     reasons.SERVICE_IN_USE: of_objects.in_use,
@@ -36,7 +35,6 @@ TABLE: dict[str, Answer] = {
             reasons.SERVICE_NOT_OURS,
             reasons.OBJECT_NOT_OURS,
             reasons.OBJECT_IS_GOING,
-            reasons.ORIGINAL_CORRUPT,
             reasons.AMBIGUOUS_CHANGE,
             reasons.CHANGE_NOT_KEPT,
             reasons.GATEWAY_OBJECT_IN_USE,
@@ -48,6 +46,7 @@ TABLE: dict[str, Answer] = {
         of_objects.unusable,
     ),
     **dict.fromkeys((reasons.CONFIG_NOT_OURS, reasons.REVERT_REFUSED), of_objects.not_named),
+    reasons.ORIGINAL_CORRUPT: of_objects.damaged,
     reasons.ROUTE_HELD: of_objects.changed,
     reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
     reasons.WORKLOAD_CONTESTED: of_objects.contested,
@@ -61,14 +60,14 @@ TABLE: dict[str, Answer] = {
     ),
     **dict.fromkeys(
         (
-            reasons.INVALID_ROLLOUT,
             reasons.UNSUPPORTED_STEP,
             reasons.INVALID_ANALYSIS,
             reasons.TRAFFIC_UNREADABLE,
-            reasons.SHARED_SERVICE_MIXES_REVISIONS,
         ),
         of_objects.edited,
     ),
+    reasons.INVALID_ROLLOUT: of_objects.planned,
+    reasons.SHARED_SERVICE_MIXES_REVISIONS: of_objects.mixed,
     **dict.fromkeys(
         (reasons.UNSUPPORTED_STYLE, reasons.UNSUPPORTED_WORKLOAD), of_objects.edited_workload
     ),
@@ -116,11 +115,11 @@ def _answer(case: Case) -> tuple[Remedy, ...]:
 
 
 def _possible(case: Case, found: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
-    """If the old version's template is kept nowhere, only its owner's manifest can restore it. A release that goes back
-    already cannot be taken back again.
+    """If the old version's template is kept nowhere, only its owner's manifest can restore it. Without a release, or
+    if it goes back already, there is nothing to take back.
     """
     undo = case.undo()
-    if case.goes_back:
+    if case.goes_back or case.summary.phase not in BUSY_PHASES:
         return tuple(remedy for remedy in found if remedy != undo)
     if not case.view.no_way_back or undo not in found:
         return found

@@ -144,7 +144,9 @@ _PODS_ARE_THERE = (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED, StepS
 def _overrun(release: Release) -> str:
     """Said once the pods of the step are there: before, old ones may still take their part of the requests."""
     ours = release.ours
-    if not under_way(release.status) or ours.goal or ours.state not in _PODS_ARE_THERE:
+    if not under_way(release.status) or not release.steps:
+        return ""
+    if ours.goal or ours.state not in _PODS_ARE_THERE:
         return ""
     return all_goes_to_new_because(release, ours.step)
 

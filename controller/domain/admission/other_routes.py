@@ -91,17 +91,24 @@ def _places(ingress: JsonObject, service: str = "") -> frozenset[tuple[str, str]
 def _text(one: Named, names: list[str], namespace: str) -> str:
     shown = ", ".join(f"{namespace}/{name}" for name in names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    many = len(names) > 1
-    who, lead = ("they", "lead") if many else ("it", "leads")
-    effect = (
-        f"ingress-nginx divides {'their' if many else 'its'} requests, too"
-        if one.class_type == DEFAULT_INGRESS_CLASS
-        else f"all requests of {'theirs' if many else 'it'} stay on the stable version until the end of each release"
-    )
+    them, lead = ("them", "lead") if len(names) > 1 else ("it", "leads")
     return (
         f"{one.path}: {one.kind} {shown}{more} {lead} to Service {one.service}, too, and this Rollout does not name "
-        f"{'them' if many else 'it'}: {effect}; name {'them' if many else 'it'} here, too, if {who} should follow "
-        "the steps"
+        f"{them}: {_effect(one, many=len(names) > 1)}"
+    )
+
+
+def _effect(one: Named, *, many: bool) -> str:
+    """The share of the others, and the advice; ingress-nginx does not ask whether a Rollout names them."""
+    them, they = ("them", "they") if many else ("it", "it")
+    if one.class_type == TIED_TO_SERVICE:
+        return (
+            f"ingress-nginx divides {'their' if many else 'its'} requests, too; lead {them} to a Service of "
+            f"{'their' if many else 'its'} own if {they} should not follow the steps"
+        )
+    return (
+        f"all requests of {'theirs' if many else 'it'} stay on the stable version until the end of each release; "
+        f"name {them} in trafficRoutings, too, if {they} should follow the steps"
     )
 
 

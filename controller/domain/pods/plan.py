@@ -10,8 +10,8 @@ from controller.api.rollout import Step
 
 
 def batch_size(steps: Sequence[Step], index: int, replicas: int) -> int:
-    """New pods wanted at 1-based step `index`; 0 before the first."""
-    if index < 1:
+    """New pods wanted at 1-based step `index`; 0 before the first, and for a plan that has lost its steps."""
+    if index < 1 or not steps:
         return 0
     step = steps[min(index, len(steps)) - 1]
     return planned_replicas(step.replicas, replicas)

@@ -59,7 +59,6 @@ _REASONS = {
         reasons.INVALID_ROLLOUT,
         reasons.UNSUPPORTED_STYLE,
         reasons.UNSUPPORTED_WORKLOAD,
-        reasons.WORKLOAD_NOT_FOUND,
         reasons.TRAFFIC_ROUTING_NOT_FOUND,
         reasons.INVALID_TRAFFIC_ROUTING,
         reasons.UNSUPPORTED_STEP,

@@ -1,7 +1,9 @@
 """The troubles, a file for each family."""
 
 from tests.trouble.rows import (
+    applying,
     approvals,
+    ends,
     manifests,
     nodes,
     parts,
@@ -14,11 +16,13 @@ from tests.trouble.rows import (
 from tests.trouble.table import Trouble
 
 TROUBLES: tuple[Trouble, ...] = (
+    *applying.TROUBLES,
     *rollouts.TROUBLES,
     *manifests.TROUBLES,
     *approvals.TROUBLES,
     *starting.TROUBLES,
     *scaling.TROUBLES,
+    *ends.TROUBLES,
     *nodes.TROUBLES,
     *pods.TROUBLES,
     *routes.TROUBLES,

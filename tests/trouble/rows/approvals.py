@@ -5,7 +5,7 @@ import asyncio
 from localcluster.history import Change
 from tests.cluster import manifests
 from tests.cluster.kinds import ROLLOUTS, path_of
-from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
+from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.status_fields import at, condition, step_of, sub_status
 from tests.cluster.story import conclude
 from tests.trouble import forms
@@ -68,7 +68,8 @@ async def is_approved_while_it_is_stalled(scene: Scene) -> None:
     await scene.moment()
     await scene.event("ApprovalIgnored")
     await scene.is_explained()
-    await scene.create(manifests.virtual_service(scene.app))
+    route = manifests.virtual_service(scene.app)
+    await scene.follows("kubectl apply -f FILE", scene.create(route))
     await scene.goes_on()
     assert await scene.at_its_share() == 1
     await scene.approve(1)
@@ -86,7 +87,7 @@ async def is_taken_back_after_a_long_wait(scene: Scene) -> None:
     await scene.reach(2)
     await scene.never(DEADLINE + 1, lambda change: _is_stalled(scene, change))
     await scene.is_explained()
-    await scene.release(STABLE_IMAGE)
+    await scene.goes_back()
     await scene.moment()
     await conclude(scene)
     assert not [change for change in scene.recorder.history() if _is_stalled(scene, change)]

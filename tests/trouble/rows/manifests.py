@@ -209,7 +209,8 @@ async def is_paused_in_its_strategy(scene: Scene) -> None:
     await scene.stalled("PausedByOwner")
     await scene.is_explained()
     await scene.moment()
-    await scene.amend(_paused(scene, paused=False), scene.workload)
+    resumed = scene.amend(_paused(scene, paused=False), scene.workload)
+    await scene.follows(f"kubectl {LET_GO}", resumed)
     await scene.goes_on()
     await scene.paused_at(2)
     await scene.approve(2)
@@ -232,7 +233,7 @@ async def is_resumed_while_it_is_latched(scene: Scene) -> None:
     await scene.moment()
     await scene.at_its_share()
     await scene.is_explained()
-    await scene.approve(2)
+    await scene.approves()
     await conclude(scene)
 
 

@@ -7,7 +7,7 @@ from localcluster.history import Change, Kind
 from localcluster.process import Component
 from tests.cluster import gateways, invented, manifests
 from tests.cluster.kinds import ROLLOUTS, collection
-from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
+from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.story import conclude
 from tests.cluster.view import image_of
 from tests.trouble import forms
@@ -98,6 +98,8 @@ async def has_no_script(scene: Scene) -> None:
     await scene.stalled("ScriptNotFound")
     await scene.is_explained()
     assert NEW_IMAGE not in map(image_of, scene.pods())
+    await scene.goes_back()
+    await scene.completed()
 
 
 async def may_not_ask_its_metric_source(scene: Scene) -> None:
@@ -112,7 +114,7 @@ async def may_not_ask_its_metric_source(scene: Scene) -> None:
     await scene.release(NEW_IMAGE)
     await scene.stalled("AnalysisInconclusive")
     await scene.is_explained()
-    await scene.release(STABLE_IMAGE)
+    await scene.goes_back()
     await conclude(scene)
 
 

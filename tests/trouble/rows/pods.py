@@ -1,8 +1,8 @@
 """Old pods and revisions that are lost, and autoscalers that cannot be held."""
 
-from tests.cluster.kinds import REPLICA_SETS, ROLLOUTS
-from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
-from tests.cluster.status_fields import at
+from tests.cluster.kinds import PODS, REPLICA_SETS, ROLLOUTS, path_of
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE
+from tests.cluster.status_fields import at, condition
 from tests.cluster.story import conclude
 from tests.cluster.view import image_of
 from tests.trouble.forms import (
@@ -14,6 +14,7 @@ from tests.trouble.forms import (
     CLONES_DOUBLED,
     DAEMON,
     DEPLOYMENTS,
+    FORMS,
     KRUISE,
     PACED,
     STATEFUL,
@@ -34,7 +35,7 @@ async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
     )
     await scene.at_its_share()
     await scene.is_explained()
-    await scene.approve(1)
+    await scene.approves()
     await scene.paused_at(2)
     await scene.approve(2)
     await conclude(scene)
@@ -80,6 +81,55 @@ def _stable_replica_set(scene: Scene) -> str:
     )
 
 
+NEVER_READY = "sim.moonshift.dev/never-ready"
+
+
+async def gets_another_template_while_its_new_pods_serve_alone(scene: Scene) -> None:
+    """No old pod is ready, so the new pods get all requests, and then a third template comes. A release of it would
+    begin with the removal of the only ready pods: nothing is removed. With the template of the release so far, the
+    release goes on where it was; with a ready old pod, the release of the third template begins.
+    """
+    await scene.begin()
+    await scene.reach(2)
+    await scene.at_its_share()
+    for rule in (
+        "enough_pods_are_ready",
+        "blue_green_keeps_every_old_pod",
+        "routes_lead_to_ready_pods",
+    ):
+        scene.excused[rule] = "the test makes the old pods unready"
+    scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers"
+    scene.excused["new_pods_find_the_stable_service_pinned"] = "no stable pod answers meanwhile"
+    await _old_pods_are_ready(scene, ready=False)
+    await scene.stalled("SideWithoutEndpoints")
+    await scene.release(THIRD_IMAGE)
+    await scene.eventually(lambda _: _would_leave_nobody(scene), "nobody would serve")
+    await scene.is_explained()
+    await scene.moment()
+    await scene.follows("kubectl apply -f FILE", scene.release(NEW_IMAGE))
+    # The approval of step 1 still counts: the release goes on where it was.
+    scene.was_approved(scene.actions[-1].revision)
+    await scene.eventually(lambda _: not _would_leave_nobody(scene), "the release so far goes on")
+    await _old_pods_are_ready(scene, ready=True)
+    await scene.goes_on()
+    await scene.at_its_share()
+    await scene.gets_its_traffic()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+def _would_leave_nobody(scene: Scene) -> bool:
+    status = scene.recorder.state()[scene.key(ROLLOUTS)].get("status") or {}
+    return "nobody would serve: " in str(condition(status, "Stalled").get("message"))
+
+
+async def _old_pods_are_ready(scene: Scene, *, ready: bool) -> None:
+    mark = {"metadata": {"annotations": {NEVER_READY: None if ready else "true"}}}
+    for pod in scene.pods():
+        if image_of(pod) == STABLE_IMAGE:
+            await scene.client.patch(path_of(scene.key(PODS, pod["metadata"]["name"])), mark)
+
+
 REVISIONS = "/apis/apps/v1/namespaces/{}/controllerrevisions"
 
 
@@ -120,7 +170,8 @@ async def may_not_hold_its_autoscaler(scene: Scene) -> None:
         await scene.is_explained()
         await scene.moment()
     finally:
-        await admin.patch(path, {"rules": role["rules"]})
+        granted = admin.patch(path, {"rules": role["rules"]})
+        await scene.follows("kubectl apply -k deploy/kustomize", granted)
     await scene.goes_on()
     await scene.reach(2)
     await scene.approve(2)
@@ -154,6 +205,31 @@ TROUBLES = (
         except_for={
             (STATEFUL, DAEMON, *KRUISE): "their pods belong to no ReplicaSet",
         },
+    ),
+    Trouble(
+        "serving-alone",
+        "A third template is applied while no old pod is ready",
+        (
+            Row(
+                gets_another_template_while_its_new_pods_serve_alone,
+                (
+                    Message(
+                        "Stalled SideWithoutEndpoints",
+                        "<the empty side>; besides: nobody would serve: the 2 ready pods of the release so far would "
+                        "be removed for the new template. Make stable pods ready, or put the template of the release "
+                        "so far back (it goes on where it was)",
+                    ),
+                ),
+                ("apply the template of the release so far, or make old pods ready",),
+                why=(
+                    theirs(
+                        "apply -f FILE",
+                        "FILE: the manifest of deployment/shop with the template of the release so far",
+                    ),
+                ),
+                played=FORMS,
+            ),
+        ),
     ),
     Trouble(
         "stable-revision-gone",

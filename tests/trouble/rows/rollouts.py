@@ -140,7 +140,7 @@ async def loses_its_workload(scene: Scene) -> None:
     await scene.moment()
     await scene.rollout(lambda status: status.get("phase") == "Initial")
     await scene.is_explained()
-    await scene.create(manifests.workload(scene.app))
+    await scene.follows("kubectl apply -f FILE", scene.create(manifests.workload(scene.app)))
     await scene.rollout(lambda status: status.get("phase") == "Healthy")
     await scene.pods_serve()
     await scene.recorder.caught_up()

@@ -50,7 +50,8 @@ async def loses_its_route(scene: Scene) -> None:
     await scene.stalled()
     await scene.is_explained()
     await scene.moment()
-    await scene.create(manifests.virtual_service(scene.app))
+    route = manifests.virtual_service(scene.app)
+    await scene.follows("kubectl apply -f FILE", scene.create(route))
     await scene.goes_on()
     await scene.at_its_share()
     await scene.approve(2)
@@ -71,7 +72,7 @@ async def has_its_route_edited(scene: Scene) -> None:
     await scene.event("RoutePutBack")
     await scene.at_its_share()
     await scene.is_explained()
-    await scene.approve(2)
+    await scene.approves()
     await conclude(scene)
 
 
@@ -89,7 +90,8 @@ async def loses_its_pinned_service(scene: Scene) -> None:
     await scene.stalled()
     await scene.is_explained()
     await scene.moment()
-    await scene.create(manifests.service(scene.app))
+    made = scene.create(manifests.service(scene.app))
+    await scene.follows("kubectl apply -f FILE", made)
     await scene.made_again(SERVICES)
     await scene.goes_on()
     await scene.at_its_share()
@@ -134,15 +136,31 @@ async def _begun_with_service(scene: Scene, spec: JsonObject) -> None:
 
 
 async def has_a_service_without_a_selector(scene: Scene) -> None:
-    """The pods of a Service without a selector are not known, so it cannot be pinned: the release does not begin, and
-    nothing is changed.
+    """The pods of a Service without a selector are not known, so it cannot be pinned: nothing is changed, and the
+    release begins when the Service has a selector.
     """
     await _begun_with_service(scene, {"ports": [{"port": 80, "protocol": "TCP"}]})
+    edited = scene.amend({"spec": {"selector": {"app": "shop"}}}, SERVICES)
+    await scene.follows("kubectl edit service shop", edited)
+    await scene.goes_on()
+    await scene.paused_at(1)
 
 
 async def has_a_service_of_type_external_name(scene: Scene) -> None:
-    """A Service of type ExternalName has no pods: the release does not begin, and nothing is changed."""
+    """A Service of type ExternalName has no pods: nothing is changed, and the release begins when the Rollout and its
+    route name another Service.
+    """
     await _begun_with_service(scene, {"type": "ExternalName", "externalName": "shop.example"})
+    await scene.create(manifests.service(scene.app, "own"))
+    route = {**manifests.virtual_service(scene.app)["spec"]["http"][1]}
+    route["route"] = [{"destination": {"host": "own"}}]
+    await scene.amend({"spec": {"http": [route]}}, VIRTUAL_SERVICES)
+    (style, plan), *_ = forms.rollout(scene.app)["spec"]["strategy"].items()
+    plan["trafficRoutings"][0]["service"] = "own"
+    edited = scene.amend({"spec": {"strategy": {style: plan}}})
+    await scene.follows("kubectl edit rollout shop", edited)
+    await scene.goes_on()
+    await scene.paused_at(1)
 
 
 def _led_by(scene: Scene, api_version: str, kind: str) -> JsonObject:
@@ -220,7 +238,7 @@ async def lacks_the_crd_of_the_gateway_kind(scene: Scene) -> None:
     await scene.stalled()
     await scene.is_explained()
     crd = gateways.definition("zalando.org", "RouteGroup", "routegroups", ["v1"])
-    await invented.install(scene.plane, crd)
+    await scene.follows("kubectl apply -f FILE", invented.install(scene.plane, crd))
     path = collection(ROUTE_GROUPS, scene.app.namespace)
     body = _route_group(scene.app.namespace)
     await scene.plane.client().create(path, body)
@@ -337,7 +355,7 @@ TROUBLES = (
                         + LEFT_ALONE,
                     ),
                 ),
-                ("name another Service in the Rollout",),
+                ("name another Service in the Rollout and in its route",),
                 why=(theirs("edit rollout shop", "or name another Service in the Rollout"),),
                 played=FORMS,
             ),

@@ -41,7 +41,7 @@ async def never_becomes_ready(scene: Scene) -> None:
     await scene.stalled("ProgressDeadlineExceeded")
     await scene.is_explained()
     await scene.moment()
-    await scene.release(STABLE_IMAGE)
+    await scene.goes_back()
     await conclude(scene)
 
 
@@ -100,6 +100,19 @@ async def _quota(scene: Scene, pods: int) -> None:
     await scene.plane.client().patch(path, counted)
 
 
+async def is_taken_back_while_the_quota_is_full(scene: Scene) -> None:
+    """The release is taken back while no pod can be created: nothing has to be created for that."""
+    await scene.install()
+    await scene.govern()
+    await _quota(scene, len(scene.pods()))
+    await scene.release(NEW_IMAGE)
+    await scene.stalled()
+    await scene.is_explained()
+    await scene.moment()
+    await scene.goes_back()
+    await conclude(scene)
+
+
 async def meets_a_lowered_quota(scene: Scene) -> None:
     """The quota is lower than the number of pods, so a deleted old pod is not replaced. Nothing else changes, and the
     Rollout says since when pods are missing. Once there is room, the release continues by itself.
@@ -144,7 +157,7 @@ async def _fails(scene: Scene, image: str, **container: JsonObject) -> None:
     await scene.stalled()
     await scene.is_explained()
     await scene.moment()
-    await scene.release(STABLE_IMAGE)
+    await scene.goes_back()
     await conclude(scene)
 
 
@@ -280,9 +293,21 @@ TROUBLES = (
                     ),
                 ),
                 ("raise the quota, or delete it:", "kubectl delete resourcequota/pods"),
-                why=(theirs("describe resourcequota", "used and allowed amounts"), UNDO),
                 played=(*DEPLOYMENTS, CLONES_DOUBLED),
                 killed=(BLUE_GREEN,),
+            ),
+            Row(
+                is_taken_back_while_the_quota_is_full,
+                (
+                    Message(
+                        "Stalled <reason>",
+                        'step(1): of 1 new pods 0 made, 0 ready; pods "shop-<name>" is forbidden: exceeded quota: '
+                        "pods, requested: pods=1, used: pods=4, limited: pods=4 (since <when>)",
+                    ),
+                ),
+                ("kubectl moonshift undo shop",),
+                why=(theirs("describe resourcequota", "used and allowed amounts"), UNDO),
+                played=(CANARY, BLUE_GREEN),
             ),
             Row(
                 meets_a_lowered_quota,
@@ -294,7 +319,6 @@ TROUBLES = (
                     ),
                 ),
                 ("raise the quota, or delete it:", "kubectl delete resourcequota/pods"),
-                why=(theirs("describe resourcequota", "used and allowed amounts"), UNDO),
                 played=(STATEFUL, DAEMON, CLONES, ADVANCED_STATEFUL, ADVANCED_DAEMON),
                 killed=(STATEFUL,),
             ),

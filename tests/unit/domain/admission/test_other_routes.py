@@ -40,6 +40,7 @@ def test_another_ingress_of_class_nginx_is_divided_too() -> None:
 def test_of_another_class_it_keeps_its_requests() -> None:
     (text,) = told(an_ingress(class_type="alb"), of_ingress("edge"))
     assert "all requests of it stay on the stable version" in text
+    assert "name it in trafficRoutings, too, if it should follow the steps" in text
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_many_are_one_warning_and_so_are_two_references_of_one_kind() -> None:
     others = [of_ingress(name) for name in ("a", "b", "c", "d", "e", "f")]
     (text,) = other_routes((first, second), {first: others, second: others}, "shop")
     assert "Ingress shop/c, shop/d, shop/e and 1 more lead to Service web" in text
-    assert "name them here, too, if they should" in text
+    assert "lead them to a Service of their own if they should not follow the steps" in text
 
 
 def test_an_object_of_a_kind_that_was_not_read_is_no_reason() -> None:
