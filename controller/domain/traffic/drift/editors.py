@@ -18,7 +18,7 @@ from controller.domain.traffic.tree import Json, Tree
 
 _IN_METADATA = ("labels", "annotations")
 _CONTENT = (("spec",), *(("metadata", name) for name in _IN_METADATA))
-"""What owners write; a gateway's controller writes the rest."""
+"""The fields that owners write; a gateway's controller writes the others."""
 _END_OF_NAME = re.compile(r"[.\[]")
 
 
