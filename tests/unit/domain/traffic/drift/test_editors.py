@@ -1,4 +1,4 @@
-"""The author of a change to a gateway object: the right manager, or nobody.
+"""The author of a change to a gateway object: the right manager, or nobody."""
 
 from typing import Any
 
