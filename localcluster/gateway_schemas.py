@@ -1,9 +1,10 @@
 """Writes the schemas of gateway kinds into the package, from the CRDs that their vendors publish.
 
-`python -m localcluster.gateway_schemas` needs Go and its module proxy. Why: `moonshift simulate` has no API server, and
-says what one would refuse. Invariant: only published Go modules are read, in the versions named here, through the
-ordinary `go mod download`; a schema is stored without descriptions and without rules in CEL, so that all of them
-together stay small. Run it again to take newer versions.
+`python -m localcluster.gateway_schemas` needs Go with its module proxy, and Git. Why: `moonshift simulate` has no API
+server, and says what one would refuse. Invariant: only published sources under licences as permissive as ours are
+read, in the versions named here, through the ordinary `go mod download`, or `git fetch` for a vendor whose CRDs no Go
+module has; a schema is stored without descriptions and without rules in CEL, so that all of them together stay small.
+Run it again to take newer versions.
 """
 
 import gzip
@@ -30,8 +31,18 @@ SOURCES = (
     ("github.com/emissary-ingress/emissary/v3@v3.9.1", "pkg/api/getambassador.io/crds.yaml"),
     ("github.com/szuecs/routegroup-client@v0.28.2", "zalando.org_routegroups.yaml"),
     ("github.com/openshift/api@v0.0.0-20240830023148-b7d0481c9094", "route/v1/zz_generated.crd-manifests"),
+    ("github.com/cilium/cilium@v1.20.2", "pkg/k8s/apis/cilium.io/client/crds/v2"),
 )  # fmt: skip
 """A module with its version, and the file or folder of its CRDs."""
+REPOSITORIES = (
+    ("github.com/kumahq/kuma", "v2.14.3", "deployments/charts/kuma/crds"),
+    ("github.com/solo-io/gloo", "v1.22.1", "install/helm/gloo/crds"),
+    ("github.com/F5Networks/k8s-bigip-ctlr", "v2.20.4",
+     "docs/config_examples/customResourceDefinitions/customresourcedefinitions.yml"),
+    ("github.com/linkerd/linkerd2", "version-2.20", "charts/linkerd-crds/templates/policy"),
+    ("github.com/servicemeshinterface/smi-sdk-go", "a143f8bc96eccdf5fc8a66d0c1622591104c77e0", "crds/split.yaml"),
+)  # fmt: skip
+"""A repository with its tag or commit, and the file or folder of its CRDs."""
 KINDS = {
     "gateway.networking.k8s.io": ("HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute"),
     "networking.istio.io": ("VirtualService", "DestinationRule"),
@@ -42,6 +53,13 @@ KINDS = {
     "getambassador.io": ("Mapping",),
     "zalando.org": ("RouteGroup",),
     "route.openshift.io": ("Route",),
+    "cilium.io": ("CiliumEnvoyConfig",),
+    "split.smi-spec.io": ("TrafficSplit",),
+    "kuma.io": ("MeshHTTPRoute", "MeshTCPRoute"),
+    "gateway.solo.io": ("RouteTable", "VirtualService"),
+    "gloo.solo.io": ("UpstreamGroup",),
+    "cis.f5.com": ("VirtualServer", "TransportServer"),
+    "policy.linkerd.io": ("HTTPRoute",),
 }
 LEFT_OUT = frozenset(
     {"description", "example", "externalDocs", "title", "x-kubernetes-validations",
@@ -63,8 +81,9 @@ def slim(schema: Any, *, names: bool = False) -> Any:
 
 
 def schemas_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Group and kind, and the schema of the spec of each version, of the CRDs in a file."""
-    for crd in yaml.safe_load_all(text):
+    """Group and kind, and the schema of the spec of each version, of the CRDs in a file or a chart's template."""
+    plain = "".join(line for line in text.splitlines(keepends=True) if "{{" not in line)
+    for crd in yaml.safe_load_all(plain):
         if not crd or crd.get("kind") != "CustomResourceDefinition":
             continue
         group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
@@ -72,7 +91,12 @@ def schemas_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         versions = {}
         for version in crd["spec"]["versions"]:
-            found = version["schema"]["openAPIV3Schema"].get("properties", {}).get("spec")
+            found = (
+                version.get("schema", {})
+                .get("openAPIV3Schema", {})
+                .get("properties", {})
+                .get("spec")
+            )
             if found:
                 versions[version["name"]] = slim(found)
         yield f"{group}.{kind}", versions
@@ -89,19 +113,48 @@ def downloaded(module: str) -> Path:
     return Path(json.loads(ran.stdout)["Dir"])
 
 
+def fetched(repository: str, revision: str, place: str, folder: Path) -> Path:
+    """The folder of a repository at a revision, with no other file than those of the place."""
+    commands = (
+        ("init", "--quiet"),
+        ("fetch", "--quiet", "--depth=1", "--filter=blob:none", f"https://{repository}", revision),
+        ("remote", "add", "origin", f"https://{repository}"),
+        ("config", "remote.origin.promisor", "true"),
+        ("checkout", "--quiet", "FETCH_HEAD", "--", place),
+    )
+    for command in commands:
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+def published() -> Iterator[tuple[str, str]]:
+    """The text of every file with CRDs, and its source."""
+    with TemporaryDirectory() as whole:
+        for module, place in SOURCES:
+            yield from _texts(module, downloaded(module) / place)
+        for repository, revision, place in REPOSITORIES:
+            folder = Path(whole, repository.replace("/", "-"))
+            folder.mkdir()
+            yield from _texts(
+                f"{repository}@{revision}", fetched(repository, revision, place, folder) / place
+            )
+
+
+def _texts(source: str, path: Path) -> Iterator[tuple[str, str]]:
+    for file in [path] if path.is_file() else sorted(path.glob("*.yaml")):
+        yield source, file.read_text(encoding="utf-8")
+
+
 def main() -> int:
     """Write every schema; a kind that no source has is a failure."""
     written: set[str] = set()
-    for module, place in SOURCES:
-        path = downloaded(module) / place
-        files = [path] if path.is_file() else sorted(path.glob("*.yaml"))
-        for file in files:
-            for name, versions in schemas_in(file.read_text(encoding="utf-8")):
-                text = json.dumps(
-                    {"from": module, "versions": versions}, sort_keys=True, separators=(",", ":")
-                )
-                (TARGET / f"{name}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
-                written.add(name)
+    for source, found in published():
+        for name, versions in schemas_in(found):
+            text = json.dumps(
+                {"from": source, "versions": versions}, sort_keys=True, separators=(",", ":")
+            )
+            (TARGET / f"{name}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+            written.add(name)
     missing = {f"{group}.{kind}" for group, kinds in KINDS.items() for kind in kinds} - written
     sys.stdout.write(
         f"{len(written)} schemas\n" + "".join(f"missing: {name}\n" for name in sorted(missing))

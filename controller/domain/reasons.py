@@ -71,6 +71,8 @@ RELEASE_RESTARTED = "ReleaseRestarted"
 
 STABLE_REBUILT = "StableRebuilt"
 """Somebody deleted the ReplicaSet of the stable revision during a release: it was made again from the kept template."""
+CANARY_SERVICE_REMADE = "CanaryServiceRemade"
+"""Somebody deleted a canary Service while a step needed it: it was made again."""
 STATUS_REFUSED = "StatusRefused"
 """The API server refuses the object's status, so the status shows an earlier state, and the release waits."""
 

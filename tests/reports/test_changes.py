@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller.api.rollout import Phase, Step, StepState
+from controller.api.rollout import HttpRouteMatch, Phase, Step, StepState, ValueMatch
 from tests.reports.played import played
 from tests.reports.test_ends import broken, limited, ready_endpoints
 from tests.unit.builders import (
@@ -12,6 +12,7 @@ from tests.unit.builders import (
     make_deployment,
     make_rollout,
     make_service,
+    make_step,
     make_steps,
     make_world,
     release,
@@ -295,6 +296,41 @@ def test_a_quota_that_allows_a_part_of_the_pods_stalls_the_release_with_its_word
     release(world, "v1")
     world.rest()
     assert sizes_of(world) == {"v1": 10}
+
+
+@played("argoproj/argo-rollouts#3501")
+@BOTH
+def test_from_a_number_of_pods_to_a_share_no_new_pod_goes(style: str) -> None:
+    steps = (Step(replicas=1), Step(replicas="10%", traffic="10%"), Step(replicas="50%"))
+    world = started(style, steps)
+    seen = history(world, lambda: new_pods(world))
+    served = history(world, lambda: ready_endpoints(world, "web"))
+    for _ in range(2):
+        approve(world)
+    assert seen == sorted(seen)
+    assert min(served) >= 5
+
+
+@played("argoproj/argo-rollouts#3898")
+@BOTH
+def test_a_header_route_leads_to_ready_pods_although_a_third_version_comes(style: str) -> None:
+    beta = HttpRouteMatch(headers=(ValueMatch(name="x-group", value="beta"),))
+    world = started(style, (make_step("20%", matches=(beta,)), make_step("50%", "50%")))
+    empty: list[str] = []
+
+    def look() -> None:
+        plan = world.routes[0].plan
+        if plan is not None and plan.matches and ready_endpoints(world, "web-canary") == 0:
+            empty.append(pin_of(world, "web-canary"))
+
+    world.watchers.append(look)
+    release(world, "v3")
+    world.rest()
+    plan = world.routes[0].plan
+    assert plan is not None
+    assert len(plan.matches) == 1
+    assert pin_of(world, "web-canary") == revision_of(world, "v3")
+    assert empty == []
 
 
 # --- objects that others write ----------------------------------------------------------------------

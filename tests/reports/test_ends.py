@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from controller.api.meta import Key
-from controller.api.rollout import MoonshiftStatus, Phase, StepState
+from controller.api.rollout import MoonshiftStatus, Phase, Step, StepState
 from controller.domain import reasons
 from tests.reports.played import played
 from tests.unit.builders import (
@@ -263,3 +263,66 @@ def test_a_deployment_that_nobody_paused_goes_on_when_its_rollout_is_deleted(sty
     world.rest()
     assert not workload_of(world).spec.paused
     assert sizes_of(world) == {"v2": 10}
+
+
+def starting(world: World) -> frozenset[str]:
+    """Pods that are not ready yet."""
+    return frozenset(pod.metadata.uid for pod in world.cluster.pods if pod.ready_since is None)
+
+
+@played("fluxcd/flagger#1591", "fluxcd/flagger#1931")
+@BOTH
+def test_the_last_move_has_a_deadline_and_keeps_ready_pods_in_any_case(style: str) -> None:
+    world = limited(style)
+    release(world)
+    world.rest()
+    approve(world)
+    served = history(world, lambda: ready_endpoints(world, "web"))
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: bool(starting(world)))
+    world.people.fail_pods(starting(world))
+    wait(world, 300)
+    assert reason_of(world, "Stalled") == reasons.DEADLINE_EXCEEDED
+    release(world, "v1")
+    world.rest()
+    assert is_as_before(world)
+    assert min(served) > 0
+
+
+@played("fluxcd/flagger#1578")
+@BOTH
+def test_pods_that_become_ready_and_break_again_do_not_hold_the_deadline_up(style: str) -> None:
+    world = limited(style, on_deadline="Rollback")
+    release(world)
+    for _ in range(12):
+        broken(world)
+        wait(world, 5)
+        world.people.heal()
+        wait(world, 1)
+        broken(world)
+        wait(world, 4)
+    wait(world, 120)
+    assert is_as_before(world)
+    assert ours_of(world).failed_template
+
+
+@played("argoproj/argo-rollouts#3586")
+@pytest.mark.parametrize("style", ["partition", "canary", BLUE_GREEN])
+def test_each_service_has_ready_pods_while_a_route_names_it_up_to_the_last_move(style: str) -> None:
+    steps = (Step(replicas="50%", traffic="50%"), Step(replicas="100%", traffic="100%"))
+    world = make_world(make_rollout(style=style, steps=steps))
+    empty: list[float | None] = []
+
+    def look() -> None:
+        weight = weight_of(world)
+        sides = {"web"} if weight is None else {"web-canary"} | ({"web"} if weight < 100 else set())
+        empty.extend(weight for side in sides if ready_endpoints(world, side) == 0)
+
+    world.watchers.append(look)
+    release(world)
+    world.rest()
+    for _ in range(3):
+        approve(world)
+    assert sizes_of(world) == {"v2": 10}
+    assert empty == []

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports import test_changes, test_ends, test_routes, test_sets
+from tests.reports import test_changes, test_ends, test_gates, test_routes, test_sets
 from tests.reports.played import PLAYED
 from tests.reports.reports import REPORTS, Report, Result
 
-FILES = (test_ends, test_changes, test_sets, test_routes)
+FILES = (test_ends, test_changes, test_gates, test_sets, test_routes)
 """The files that play reports."""
 
 

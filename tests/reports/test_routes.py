@@ -260,6 +260,37 @@ async def test_a_share_of_nothing_names_no_service_that_could_be_empty(
     assert world.routes[0].plan is None
 
 
+TWO_OTHERS = """
+routes:
+- conditions: [{prefix: /user}]
+  services:
+  - {name: web, port: 80, weight: 60}
+  - {name: legacy, port: 80, weight: 40}
+"""
+
+
+@played("argoproj-labs/rollouts-plugin-trafficrouter-contour#52")
+@pytest.mark.parametrize("weight", [0, 20, 100])
+async def test_another_service_of_the_route_keeps_its_part(
+    script_worker: Worker, weight: int
+) -> None:
+    spec = await answered(script_worker, HTTP_PROXY, TWO_OTHERS, weight)
+    shares = contour.http_proxy(spec, Request("/user"))
+    assert shares["legacy"] == Fraction(2, 5)
+    assert shares.get("web-canary", Fraction(0)) == Fraction(3, 5) * weight / 100
+
+
+SPLIT = "split.smi-spec.io/TrafficSplit"
+
+
+@played("fluxcd/flagger#930")
+async def test_a_backend_without_a_share_says_so(script_worker: Worker) -> None:
+    owned = "{service: web, backends: [{service: web, weight: 100}]}"
+    spec = await answered(script_worker, SPLIT, owned, 100)
+    weights = {entry["service"]: entry["weight"] for entry in spec["backends"]}
+    assert weights == {"web": 0, "web-canary": 100}
+
+
 # --- ingress-nginx ---------------------------------------------------------------------------------
 
 
@@ -331,6 +362,15 @@ async def test_the_canary_ingress_has_each_host_and_path_of_the_service_and_no_o
         (host, path): nginx.ingresses(made, Request(path, host=host)) for host, path in expected
     }
     assert found == expected
+
+
+@played("kubernetes/ingress-nginx#9745")
+async def test_the_share_is_in_hundredths_whatever_total_the_owners_ingress_names(
+    script_worker: Worker,
+) -> None:
+    own = {f"{PREFIX}canary-weight-total": "1000"}
+    made = await made_of(script_worker, ingress(own, ("a.example", "/", "web")), 20)
+    assert nginx.ingresses(made, Request("/", host="a.example")) == FIFTH
 
 
 @played("fluxcd/flagger#787")

@@ -7,6 +7,16 @@ from controller.api.workload_kinds import KNOWN_WORKLOADS
 
 _BLUE_GREEN_WORKLOADS = {("apps", "Deployment"), ("apps.kruise.io", "CloneSet")}
 
+_WITHOUT_REVISIONS = {
+    ("apps", "ReplicaSet"): "a ReplicaSet has no revisions; name the Deployment that owns it",
+    ("", "Pod"): "a Pod has no revisions; name the workload that makes it",
+    ("batch", "Job"): "a Job runs once and has no revisions; name a workload whose pods serve",
+    (
+        "batch",
+        "CronJob",
+    ): "a CronJob's pods run to their end and serve nobody; name a workload whose pods serve",
+}
+
 
 def check_workload(spec: JsonObject, rules: Rules) -> Findings:
     """Mistakes in `workloadRef`, and a strategy that its kind does not have."""
@@ -19,14 +29,14 @@ def check_workload(spec: JsonObject, rules: Rules) -> Findings:
         )
     group, kind = group_kind = workload_group_kind(reference)
     described = f"{kind} of group {group or 'core'}"
-    if group_kind == ("apps", "ReplicaSet"):
-        detail = "a ReplicaSet has no revisions; name the Deployment that owns it"
+    known = ", ".join(f"{kind}.{group}" for group, kind in sorted(KNOWN_WORKLOADS))
+    if group_kind in _WITHOUT_REVISIONS:
+        detail = f"{_WITHOUT_REVISIONS[group_kind]} ({known})"
         return (FieldError(path, Fault.UNSUPPORTED, detail),)
     # The groups of Kubernetes' own kinds have no dot, except those that end in k8s.io; groups of installed kinds have
     # one.
     installed = "." in group and not rules.filter_workload_type
     if not installed and group_kind not in KNOWN_WORKLOADS:
-        known = ", ".join(f"{kind}.{group}" for group, kind in sorted(KNOWN_WORKLOADS))
         return (
             FieldError(path, Fault.UNSUPPORTED, f"{described} cannot be released; {known} can"),
         )

@@ -231,7 +231,10 @@ def _with_all_kept(release: Release, transition: Stop) -> Stop:
     transition = _with_shared_routing(release, transition)
     index = moonshift_status(transition.status).step
     kept = _kept(release.at(transition.status), index)
-    transition = transition.also(*kept, wake_at=release.ready(release.new_pods).next_at)
+    notes = services.remade_notes(release, kept)
+    transition = transition.also(
+        *kept, wake_at=release.ready(release.new_pods).next_at, notes=notes
+    )
     if not release.seen.routes or release.target(index).traffic is not Traffic.DIVIDED:
         return transition
     return _with_routes(release, transition, index)

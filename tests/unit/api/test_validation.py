@@ -118,7 +118,19 @@ def test_accepted(obj: JsonObject) -> None:
             beta({"blueGreen": {"steps": [{"replicas": 1}]}}, "StatefulSet"),
             "cannot be released blue-green",
         ),
-        (beta(canary({"replicas": 1}), "Pod", "v1"), "Pod of group core cannot be released"),
+        (
+            beta(canary({"replicas": 1}), "ConfigMap", "v1"),
+            "ConfigMap of group core cannot be released",
+        ),
+        (
+            beta(canary({"replicas": 1}), "Pod", "v1"),
+            "name the workload that makes it (DaemonSet.apps",
+        ),
+        (beta(canary({"replicas": 1}), "Job", "batch/v1"), "a Job runs once and has no revisions"),
+        (
+            beta(canary({"replicas": 1}), "CronJob", "batch/v1"),
+            "serve nobody; name a workload whose pods serve",
+        ),
         (beta(canary({"replicas": 1}), "ReplicaSet"), "name the Deployment that owns it"),
         (
             beta(canary({"replicas": 1}, trafficRoutings=[{"service": "", "gateway": {}}])),

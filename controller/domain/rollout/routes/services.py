@@ -17,8 +17,10 @@ from controller.domain.decision import (
     SERVICE,
     Action,
     EnsureCanaryService,
+    Note,
     PinService,
     Refusal,
+    Severity,
     UnpinService,
     deletion,
 )
@@ -212,6 +214,21 @@ def canary_services(release: Release) -> tuple[Action, ...]:
     No copy of a Service that lost its selector: the copy would select pods of any workload.
     """
     return _copies(release, release.new_revision)
+
+
+def remade_notes(release: Release, actions: Iterable[Action]) -> tuple[Note, ...]:
+    """Says of each canary Service that is made, and had endpoints in this release, that somebody deleted it."""
+    return tuple(
+        Note(
+            reasons.CANARY_SERVICE_REMADE,
+            f"Service {action.name}: it was deleted while the release needs it; it is made again",
+            Severity.WARNING,
+        )
+        for action in actions
+        if isinstance(action, EnsureCanaryService)
+        and release.service(action.name) is None
+        and action.name in release.ours.endpoints_ready_since
+    )
 
 
 def foreseen_canary_services(release: Release) -> tuple[EnsureCanaryService, ...]:

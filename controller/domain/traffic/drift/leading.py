@@ -13,7 +13,6 @@ from controller.domain.decision import Refusal, RestoreRoutes, RoutePlan
 from controller.domain.traffic.companions.companion import CompanionObject, all_exist, disturbances
 from controller.domain.traffic.drift.object_state import (
     ObjectState,
-    editor_of,
     last_editor,
     other_user,
 )
@@ -91,7 +90,7 @@ def depth_of(object_state: ObjectState | None) -> int:
 
 def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
     """Somebody changed a list so that their change cannot be separated from ours."""
-    editor = editor_of(object_state.live).manager
+    editor = last_editor(object_state, ()).manager
     by = f" by {editor}" if editor else ""
     return Refusal(
         reasons.AMBIGUOUS_CHANGE,
@@ -103,7 +102,7 @@ def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
 
 def _left_alone(object_state: ObjectState, subject: str) -> Refusal:
     """Somebody changed our part, and the owner wants such changes left alone."""
-    editor = editor_of(object_state.live).manager or "somebody"
+    editor = last_editor(object_state, ()).manager or "somebody"
     changes = ", ".join(map(str, object_state.changes))
     return Refusal(
         reasons.ROUTE_HELD,

@@ -13,8 +13,6 @@ inside our part are no drift. (Where a server *changes* fields that it is sent, 
 This must be cheap, because it runs for every object in every pass.
 """
 
-from datetime import datetime
-
 import msgspec
 
 from controller.api import names
@@ -28,10 +26,11 @@ from controller.domain.traffic.companions.companion import (
     read_companion,
 )
 from controller.domain.traffic.drift.difference import Difference, differences
+from controller.domain.traffic.drift.editors import Editor, editor_of
 from controller.domain.traffic.original.content import content_of, read_original, strings_of
 from controller.domain.traffic.original.record import RouteRecord, read_state, unpack
 from controller.domain.traffic.restoring.restore import restore
-from controller.domain.traffic.tree import Json, Tree, decode_tree, same
+from controller.domain.traffic.tree import Tree, decode_tree, same
 
 LEAVE_CHANGES = "hold"
 """Value of the annotation: a change of our part stops the release and is not reverted."""
@@ -135,36 +134,6 @@ def _of_its_namespace(record: RouteRecord | None, live: Tree) -> RouteRecord | N
     return msgspec.structs.replace(record, namespace=namespace)
 
 
-class Editor(msgspec.Struct, frozen=True):
-    """The field manager, other than us, that wrote an object last, and when; both empty when the object does not
-    say.
-    """
-
-    manager: str = ""
-    at: datetime | None = None
-
-
-def editor_of(live: Tree) -> Editor:
-    """The field manager, other than us, that wrote last."""
-    metadata = live.get("metadata")
-    entries: Json = metadata.get("managedFields") if isinstance(metadata, dict) else None
-    latest = ("", "")
-    for entry in entries if isinstance(entries, list) else []:
-        fields = strings_of(entry)
-        manager = fields.get("manager", "")
-        if manager and manager != names.FIELD_MANAGER and not fields.get("subresource"):
-            latest = max(latest, (fields.get("time", ""), manager))
-    return Editor(latest[1], _instant(latest[0]))
-
-
-def _instant(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None
-
-
 def other_user(
     record: RouteRecord | None, rollout: str, subject: str, namespace: str = ""
 ) -> Refusal | None:
@@ -254,7 +223,7 @@ def _named(found: ObjectState, companions: tuple[CompanionObject, ...]) -> str:
 def last_editor(found: ObjectState, disturbed: tuple[CompanionObject | str, ...]) -> Editor:
     """The editor of the object, or of its first changed companion object; a deletion leaves no name."""
     if found.touched or found.edited or not disturbed:
-        return editor_of(found.live)
+        return editor_of(found.live, (item.path for item in found.changes))
     changed = [item for item in disturbed if isinstance(item, CompanionObject)]
     return editor_of(changed[0].live) if changed else Editor()
 

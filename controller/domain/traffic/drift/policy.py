@@ -19,7 +19,7 @@ from controller.domain.conditions import find_condition
 from controller.domain.decision import Refusal, Value
 from controller.domain.fights import FIGHT_WINDOW, RETRY_AFTER_FIGHT
 from controller.domain.observation import RoutePresent, RouteSeen
-from controller.domain.traffic.drift.object_state import editor_of
+from controller.domain.traffic.drift.editors import editor_of
 from controller.domain.traffic.tree import decode_tree
 
 DRIFTED = "Drifted"

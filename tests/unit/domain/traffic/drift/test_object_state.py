@@ -11,9 +11,7 @@ from controller.api import names
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
 from controller.domain.traffic.drift.object_state import (
-    Editor,
     ObjectState,
-    editor_of,
     other_user,
     read_object_state,
     see_route,
@@ -179,33 +177,6 @@ def test_messages_name_kind_namespace_and_name() -> None:
     assert VS.name_in("demo") == "VirtualService demo/web"
 
 
-@pytest.mark.parametrize(
-    ("fields", "editor"),
-    [
-        (None, ""),
-        ([], ""),
-        ([{"manager": "moonshift", "time": "3"}], ""),
-        ([{"manager": "a", "time": "1"}, {"manager": "b", "time": "2"}, {"time": "9"}], "b"),
-        (
-            [{"manager": "a", "time": "1"}, {"manager": "s", "time": "2", "subresource": "status"}],
-            "a",
-        ),
-    ],
-)
-def test_the_last_other_editor_is_named(fields: Any, editor: str) -> None:
-    assert editor_of({"metadata": {"managedFields": fields}}).manager == editor
-    assert editor_of({}) == Editor()
-
-
-@pytest.mark.parametrize(
-    ("text", "known"),
-    [("2026-01-01T00:00:00Z", True), ("2026-01-01T00:00:00", False), ("1", False)],
-)
-def test_the_time_of_an_edit_is_known_if_the_object_has_one(text: str, known: bool) -> None:
-    found = editor_of({"metadata": {"managedFields": [{"manager": "a", "time": text}]}})
-    assert (found.at is not None) == known
-
-
 # --- what a pass sees -------------------------------------------------------------------------------
 
 
@@ -233,6 +204,18 @@ def test_an_edited_object_names_its_editor() -> None:
     body["metadata"]["managedFields"] = [{"manager": "flux", "time": "1"}]
     seen = present(see_route(VS, json.dumps(body).encode()))
     assert (seen.edited, seen.touched, seen.editor) == (True, False, "flux")
+
+
+def test_a_label_of_somebody_else_does_not_make_them_the_author() -> None:
+    body = json.loads(in_use({**DESIRED, "spec": {name: [] for name in DESIRED["spec"]}}))
+    touched: Any = {"f:spec": {f"f:{name}": {} for name in DESIRED["spec"]}}
+    labelled: Any = {"f:metadata": {"f:labels": {"f:team": {}}}}
+    body["metadata"]["managedFields"] = [
+        {"manager": "eve", "time": "2026-01-01T00:00:01Z", "fieldsV1": touched},
+        {"manager": "bob", "time": "2026-01-01T00:00:09Z", "fieldsV1": labelled},
+    ]
+    seen = present(see_route(VS, json.dumps(body).encode()))
+    assert (seen.touched, seen.editor) == (True, "eve")
 
 
 def test_touched_fields_are_reported_one_by_one() -> None:
