@@ -28,7 +28,7 @@ from tests.routing.model import HOST, Request, Tree, whole
 from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE
 from tests.routing.test_routing import AGENT, EXAMPLES, GROUP
 from tests.unit.lua_configuration.cases import FOLDER, packaged
-from tests.unit.lua_configuration.running import header, query
+from tests.unit.lua_configuration.running import header, path, query
 
 OTHER, EVERY = "other.example.com", ""
 BETA, ANDROID = header(GROUP, "beta"), header(AGENT, ".*Android.*", "RegularExpression")
@@ -41,6 +41,12 @@ STEPS: dict[str, list[dict[str, Any]]] = {
     "and": [BOTH],
     "or": [BETA, ANDROID],
     "values": [BETA, header(GROUP, "gamma")],
+}
+PATHS: dict[str, list[dict[str, Any]]] = {
+    "path": [path("/api")],
+    "longer-path": [path("/api/cart")],
+    "exact-path": [path("/api", "Exact")],
+    "path-and-header": [{**path("/api"), **BETA}],
 }
 PROBES = [
     Request(
@@ -239,6 +245,46 @@ async def test_an_ingress_leads_only_matching_requests_to_the_canary(
         before, after = simulate([original], request), simulate(made, request)
         meant = STABLE in before and any(is_meant(match, request) for match in STEPS[step])
         assert after == ({CANARY: Fraction(1)} if meant else before), request
+
+
+BY_PATH = [
+    *(("alb", step) for step in PATHS),
+    *((name, "path-and-header") for name in ("higress", "haproxy", "kong")),
+]
+"""Classes whose script can match paths. A path alone is tested for ALB, which changes the owner's Ingress in place."""
+NO_SUCH_PATH = ("serves the path", "no request of this step would reach the new version")
+
+
+@pytest.mark.parametrize(("name", "step"), BY_PATH)
+@FEWER
+@given(data=st.data())
+async def test_an_ingress_leads_only_requests_of_the_steps_path_to_the_canary(
+    script_worker: Worker, name: str, step: str, data: st.DataObject
+) -> None:
+    each = CLASSES[name]
+    original = ingress(data.draw(tables(each.hosts)), each.annotations)
+    made = await asked(script_worker, name, original, matches=PATHS[step])
+    meant = [request for request in PROBES if of_path(PATHS[step][0], request)]
+    for simulate in each.gateways:
+        answers = [simulate([original], request) for request in PROBES]
+        moved = [
+            STABLE in answer and request in meant
+            for request, answer in zip(PROBES, answers, strict=True)
+        ]
+        if isinstance(made, str):
+            assert any(words in made for words in NO_SUCH_PATH), made
+            assert not any(moved)
+            continue
+        for request, answer, goes in zip(PROBES, answers, moved, strict=True):
+            expected = {CANARY: Fraction(1)} if goes else answer
+            assert simulate(made, request) == expected, request
+
+
+def of_path(match: dict[str, Any], request: Request) -> bool:
+    """The request has the path and the headers of the match."""
+    value = match["path"]["value"]
+    below = match["path"]["type"] != "Exact" and request.path.startswith(f"{value}/")
+    return (request.path == value or below) and is_meant(match, request)
 
 
 def with_actions(original: Tree) -> Tree:
