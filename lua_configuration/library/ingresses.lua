@@ -189,14 +189,26 @@ local function keep_paths(annotations, rewrites, only_roots)
     end
 end
 
+-- An error if only the path of a match tells its requests from the owner's, and the owner's Ingress has the same path: of two
+-- Ingresses with one host and path the gateway uses the older one.
+local function check_told_apart(kind, match, entry, twin)
+    local told = match.method or #(match.headers or {}) + #(match.queryParams or {}) > 0
+    if not told and tables.same(twin, entry) then
+        error("the Ingress itself has the path " .. (entry.path or "/") .. " of this step, and no " .. kind
+            .. " sends requests to a second Ingress of the same host and path: give the step a header as well, or a path "
+            .. "below this one")
+    end
+end
+
 -- Leaves the rules of an additional Ingress what they have in common with a step's path.
-local function narrow(obj, kind, result, path, rewrites)
+local function narrow(obj, kind, result, match, rewrites)
     local rules, changed, only_roots = {}, false, true
     for _, rule in ipairs(result.spec.rules) do
         local entries = {}
         for _, entry in ipairs(rule.http.paths) do
-            local twin = ingresses.narrowed({}, kind, entry, path, entries_of(obj, rule.host))
+            local twin = ingresses.narrowed({}, kind, entry, match.path, entries_of(obj, rule.host))
             if twin then
+                check_told_apart(kind, match, entry, twin)
                 changed = changed or not tables.same(twin, entry)
                 only_roots = only_roots and (entry.path or "/") == "/" and entry.pathType ~= "Exact"
                 tables.add(entries, twin)
@@ -231,13 +243,12 @@ function ingresses.beside(obj, kind, number, match, rewrites)
         result.metadata.name = result.metadata.name .. "-" .. (number - 1)
     end
     result.metadata.annotations = result.metadata.annotations or {}
-    local path = match and match.path
-    if path == nil then
+    if match == nil or match.path == nil then
         return result
     elseif result.spec.rules == nil then
         error("a path cannot take the place of a default backend: give Service " .. obj.stableService .. " a path")
     end
-    narrow(obj, kind, result, path, rewrites)
+    narrow(obj, kind, result, match, rewrites)
     return #result.spec.rules > 0 and result or nil
 end
 
