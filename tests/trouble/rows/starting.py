@@ -26,7 +26,7 @@ NOT_READY = (
     "cannot be pulled: <why> (since <when>)"
 )
 FAILS = "step(1): of 1 new pods 0 ready; pod <pod>"
-DEADLINE = 10
+DEADLINE = 20
 """Seconds; on a busy machine, longer than it takes until a pod reports that its image cannot be pulled."""
 BAD_IMAGE = "shop:bad"
 """No registry has it: its pods are created, and never become ready."""
