@@ -113,7 +113,22 @@ ActionOnKind = (
 """Actions on an object of any kind: the kind has to be served."""
 
 
-class Pass:
+class Effects:
+    """The effects of one pass over any object: on gateway objects, and on objects that their action names."""
+
+    def __init__(self, writes: Writes, routes: Routes) -> None:
+        self.writes = writes
+        self.routes = routes
+
+    async def apply(self, action: Action) -> Outcome:
+        """Carry out one action."""
+        try:
+            return await EFFECTS[type(action)](self, action)
+        except WRITE_REFUSED as refused:
+            return of_refused(refused)
+
+
+class Pass(Effects):
     """The effects of one pass over one Rollout; keeps the Rollout's resource version up to date."""
 
     def __init__(
@@ -126,22 +141,14 @@ class Pass:
         events: missing_pods.EventReads,
         measures: Measures,
     ) -> None:
+        super().__init__(writes, routes)
         self.measures = measures
         self.kinds = kinds
         self.events = events
         self.rollout = rollout
-        self.writes = writes
-        self.routes = routes
         self.histories = histories
         self.version = rollout.metadata.resource_version
         self.gone = False
-
-    async def apply(self, action: Action) -> Outcome:
-        """Carry out one action."""
-        try:
-            return await EFFECTS[type(action)](self, action)
-        except WRITE_REFUSED as refused:
-            return of_refused(refused)
 
     async def prepare_rollout(self, action: decision.PrepareRollout) -> Done:
         """Put finalizer and plan hash on the Rollout."""
@@ -166,7 +173,7 @@ class Pass:
 
 A = TypeVar("A", bound=Action)
 W = TypeVar("W", bound=ActionOnKind)
-Effect = Callable[[Pass, Any], Awaitable[Outcome]]
+Effect = Callable[[Any, Any], Awaitable[Outcome]]
 Row = tuple[type[object], Effect]
 
 
@@ -248,4 +255,4 @@ EFFECTS: dict[type[object], Effect] = dict(
         _by(decision.RecordRelease, lambda now, fact: now.histories.record(fact)),
     ]
 )
-"""The effect of every action."""
+"""The effect of every action; those on routes and finalizers need `Effects` only, the others a `Pass`."""

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from controller.api.meta import Key
 from controller.api.rollout import Rollout, RolloutStatus, StepState
-from controller.domain.decision import ALONE, Decision, Done, NotYet, Refusal
+from controller.domain.decision import Decision, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
 from controller.effects.apply import (
@@ -32,6 +32,7 @@ from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
 from controller.errors import WRITE_REFUSED, MoonshiftError, NotFound
 from controller.kube.ledger import WriteLedger
+from controller.reconcilers.carrying_out import carry_out, earlier
 from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.retries import RefusalWaits
 from controller.reconcilers.rights import RightsAwaited
@@ -107,8 +108,7 @@ class RolloutReconciler:
             return Result()
         now = self._clock.now()
         decision = self._decide(seen, now)
-        scoped = self._ledger.scoped(key)
-        writes = Writes(self._kube, scoped, self._answers.of(key))
+        writes = Writes(self._kube, self._ledger.scoped(key), self._answers.of(key))
         effects = self._effects(
             seen.rollout,
             writes,
@@ -118,11 +118,17 @@ class RolloutReconciler:
             self._events,
             self._measures,
         )
-        decision, wake_after = await self._apply(seen, decision, effects, now)
+        decision, wake_after = await carry_out(
+            decision,
+            effects,
+            lambda before, refusal, undone: refused(seen, before, refusal, now, undone),
+            self._refusals,
+            seen.rollout.metadata,
+            now,
+        )
         later = self._postponed(seen.rollout, decision, now)
-        wake_after = _earlier(wake_after, _until(decision.wake_at, now))
         if later > 0 and effects.version == seen.rollout.metadata.resource_version:
-            wake_after = _earlier(wake_after, later)
+            wake_after = earlier(wake_after, later)
             if decision.brief:
                 return Result(wake_after=wake_after)
         elif not effects.gone:
@@ -140,30 +146,6 @@ class RolloutReconciler:
         self._status_refusals.forget(key)
         self._reporting.forget(key)
         self._answers.forget(key)
-
-    async def _apply(
-        self, seen: Observation, decision: Decision, effects: Pass, now: datetime
-    ) -> tuple[Decision, float | None]:
-        """Carry out the actions in order, up to the first that is not yet done."""
-        wake_after: float | None = None
-        key, generation = seen.rollout.metadata.key, seen.rollout.metadata.generation
-        refusal: Refusal | None = None
-        for number, action in enumerate(decision.actions):
-            match await effects.apply(action):
-                case Done():
-                    continue
-                case NotYet(wake_after=after):
-                    return decision, _earlier(wake_after, after)
-                case Refusal() as refusal:
-                    alone = isinstance(action, ALONE)
-                    undone = () if alone else decision.actions[number:]
-                    decision = refused(seen, decision, refusal, now, undone)
-                    wake_after = _earlier(wake_after, self._refusals.next(key, generation, refusal))
-                    if not alone:
-                        return decision, wake_after
-        if refusal is None:
-            self._refusals.forget(key)
-        return decision, wake_after
 
     def _postponed(self, rollout: Rollout, decision: Decision, now: datetime) -> float:
         """Seconds to delay a status that no effect relies on; 0 to write it now."""
@@ -244,12 +226,3 @@ def _settled_in_a_pause(before: RolloutStatus, after: RolloutStatus) -> bool:
     return (
         counted != (new.canary_replicas,) * 2 and new.canary_ready_replicas == new.canary_replicas
     )
-
-
-def _until(instant: datetime | None, now: datetime) -> float | None:
-    return None if instant is None else max(0.0, (instant - now).total_seconds())
-
-
-def _earlier(left: float | None, right: float | None) -> float | None:
-    times = [time for time in (left, right) if time is not None]
-    return min(times, default=None)

@@ -15,14 +15,11 @@ from controller.domain import reasons
 from controller.domain.decision import (
     Action,
     Done,
-    EnsureRoutes,
     Note,
     NotYet,
     Outcome,
     Reference,
     Refusal,
-    RehearseRoutes,
-    RestoreRoutes,
     SetFinalizers,
 )
 from controller.domain.observation import Observation, RouteSeen
@@ -44,12 +41,13 @@ from controller.domain.trafficrouting.seen import (
     joined,
     owner_of,
 )
-from controller.effects.apply import Routes, of_refused
-from controller.effects.trafficroutings import set_finalizers, write_routing_status
+from controller.effects.apply import Effects, Routes, of_refused
+from controller.effects.trafficroutings import write_routing_status
 from controller.effects.writes import KubeWrites, Writes
 from controller.errors import WRITE_REFUSED, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.caches import SERVICE, SHARED_ROUTING, Caches
+from controller.reconcilers.carrying_out import carry_out
 from controller.reconcilers.retries import RefusalWaits
 from controller.reconcilers.rights import RightsAwaited
 from controller.runtime.clock import Clock
@@ -142,6 +140,19 @@ def _owner(key: Key) -> Key:
     return Key(key.namespace, OWNER_PREFIX + key.name)
 
 
+class _Effects(Effects):
+    """No other action follows a change of the finalizers, whose event causes the next pass."""
+
+    changed = False
+
+    async def apply(self, action: Action) -> Outcome:
+        outcome = await super().apply(action)
+        if isinstance(action, SetFinalizers) and isinstance(outcome, Done):
+            self.changed = True
+            return NotYet("the finalizers are seen by the next pass")
+        return outcome
+
+
 class TrafficRoutingReconciler:
     """Passes over TrafficRoutings."""
 
@@ -183,25 +194,17 @@ class TrafficRoutingReconciler:
         now = self._clock.now()
         decision = decide_traffic_routing(seen, now)
         writes = Writes(self._kube, self._ledger.scoped(key))
-        wake_after: float | None = None
-        if decision.wake_at is not None:
-            wake_after = max(0.0, (decision.wake_at - now).total_seconds())
-        for number, action in enumerate(decision.actions):
-            match await self._apply(action, writes, self._routes_for(key)):
-                case Done():
-                    if isinstance(action, SetFinalizers):
-                        return Result()
-                case NotYet(wake_after=later):
-                    wake_after = later
-                    break
-                case Refusal() as refusal:
-                    undone = decision.actions[number:]
-                    decision = refused_routing(seen, decision, refusal, now, undone)
-                    generation = seen.routing.metadata.generation
-                    wake_after = self._refusals.next(key, generation, refusal)
-                    break
-        else:
-            self._refusals.forget(key)
+        effects = _Effects(writes, self._routes_for(key))
+        decision, wake_after = await carry_out(
+            decision,
+            effects,
+            lambda before, refusal, undone: refused_routing(seen, before, refusal, now, undone),
+            self._refusals,
+            seen.routing.metadata,
+            now,
+        )
+        if effects.changed:
+            return Result()
         return await self._stored(seen, decision, writes) or Result(wake_after=wake_after)
 
     async def _stored(
@@ -226,22 +229,6 @@ class TrafficRoutingReconciler:
         self._events(routing, note)
         if note.reason in _DRIFT:
             self._metrics.drifted(_DRIFT[note.reason])
-
-    async def _apply(self, action: Action, writes: Writes, routes: Routes) -> Outcome:
-        try:
-            match action:
-                case SetFinalizers():
-                    return await set_finalizers(writes, action)
-                case EnsureRoutes(plan=plan, at=at, settles_in=settles_in):
-                    return await routes.ensure(plan, at, settles_in)
-                case RehearseRoutes(plan=plan):
-                    return await routes.rehearse(plan)
-                case RestoreRoutes():
-                    return await routes.restore(action)
-                case _:
-                    raise AssertionError(f"no action of a TrafficRouting: {action}")
-        except WRITE_REFUSED as refused:
-            return of_refused(refused)
 
     async def _write_status(
         self, seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, writes: Writes

@@ -173,11 +173,11 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.trafficrouting.deciding",
+        "controller.domain.traffic.drift.reaction",
         (
             "a put-back of a shared route that was refused counts",
-            "refused_routing",
-            becomes("not_put_back", "conditions"),
+            "without_put_back",
+            becomes("not_put_back", "decision.status.conditions"),
             "unit/domain/trafficrouting/test_drifting.py::test_a_put_back_that_is_refused_does_not_count_and_says_the_same_all_the_time",
         ),
     ),
@@ -206,10 +206,10 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.domain.trafficrouting.drifting",
+        "controller.domain.trafficrouting.status",
         (
             "two writers fight for ever over a shared route if one replaces the whole object",
-            "drift_of",
+            "drift_of_open",
             becomes("_named", "set()"),
             "unit/domain/trafficrouting/test_drifting.py::test_a_writer_that_replaces_a_shared_route_is_left_alone_after_two_put_backs",
         ),

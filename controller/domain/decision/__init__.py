@@ -6,8 +6,10 @@ every action is a *desired fact*, safe to repeat. These are only values: nothing
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 from controller.api.rollout import RolloutStatus
+from controller.api.trafficrouting import TrafficRoutingStatus
 from controller.domain.decision.autoscalers import FreeAutoscaler, PauseAutoscaler
 from controller.domain.decision.configs import DropConfig, KeepConfig, RestoreConfig
 from controller.domain.decision.objects import POD as POD
@@ -145,12 +147,20 @@ class Note(Value, frozen=True):
     """For the note about the end of a release: how it ended (`rollout/ends/reported`)."""
 
 
-class Decision(Value, frozen=True):
-    """The outcome of one pass."""
+S = TypeVar("S", bound=RolloutStatus | TrafficRoutingStatus)
 
-    status: RolloutStatus
+
+class Decided(Value, Generic[S], frozen=True):
+    """The outcome of one pass over an object."""
+
+    status: S
     actions: tuple[Action, ...] = ()
     wake_at: datetime | None = None
     notes: tuple[Note, ...] = ()
+
+
+class Decision(Decided[RolloutStatus], frozen=True):
+    """The outcome of one pass over a Rollout."""
+
     brief: bool = False
     """There is no action, and the awaited change usually comes within moments: the next pass decides the same again."""

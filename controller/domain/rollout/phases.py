@@ -16,7 +16,6 @@ from controller.domain.availability import NotServed, or_correct
 from controller.domain.decision import (
     Action,
     Decision,
-    EnsureRoutes,
     LabelWorkload,
     Note,
     PauseAutoscaler,
@@ -46,7 +45,6 @@ from controller.domain.rollout.release import (
 )
 from controller.domain.rollout.routes import empty_side_record, empty_side_routes, routing
 from controller.domain.rollout.routes.claiming import claiming, left_at_rest
-from controller.domain.rollout.routes.drifting import without_put_back
 from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.trouble.disturbances import Disturbance, first_answer, when
 from controller.domain.rollout.trouble.kept import corrected, dropping, keeping
@@ -70,6 +68,7 @@ from controller.domain.rollout.words.status import (
 )
 from controller.domain.rollout.words.transition import Stop, Transition
 from controller.domain.rollout.words.way_out import MISSING, as_it_may_be_solved
+from controller.domain.traffic.drift.reaction import without_put_back
 
 MAX_TRANSITIONS = 64
 """A pass goes through far fewer states; reaching this number is a defect, and stops the pass instead of the process."""
@@ -106,8 +105,7 @@ def refused(
     `undone` are the actions that are not carried out because of it, the refused one included. If the decision has
     reported the missing object itself, its words stay: they name what helps at that moment.
     """
-    if any(isinstance(action, EnsureRoutes) for action in undone):
-        decision = without_put_back(decision, seen.rollout.status)
+    decision = without_put_back(decision, undone, seen.rollout.status.conditions)
     if any(isinstance(action, PauseAutoscaler) for action in undone):
         decision = autoscalers.without_hold(decision, seen.rollout.status)
     refusal = as_it_may_be_solved(refusal, decision.status)

@@ -25,7 +25,6 @@ from controller.domain.rollout.routes import (
     routing,
     services,
 )
-from controller.domain.rollout.routes.drifting import drift_of, noted
 from controller.domain.rollout.routes.rehearsing import rehearsal_of_objects
 from controller.domain.rollout.routes.shared_routing import hindrance, join, shared_route_is_closed
 from controller.domain.rollout.styles import nodes_from_zero
@@ -35,6 +34,7 @@ from controller.domain.rollout.words.release_context import Style, moonshift_sta
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Continue, Stop, Transition
 from controller.domain.target import Pinned, Traffic
+from controller.domain.traffic.drift.reaction import notes_of_drift
 
 
 def decide_step(release: Release) -> Transition:
@@ -180,13 +180,12 @@ def _route(release: Release) -> Transition:
         waiting = _services_ready(release)
         if waiting is not None:
             return waiting
-        drift = drift_of(release, index)
-        release, notes = noted(release, drift)
+        release, drift = routing.noted_drift(release, index)
         if drift.held is not None:
             return release.stop(wake_at=drift.wake_at, problem=drift.held)
         actions = routing.ensure_routes(release, index)
         if actions:
-            return release.noting(withdrawn_at=None).stop(*actions, notes=notes)
+            return release.noting(withdrawn_at=None).stop(*actions, notes=notes_of_drift(drift))
     shut = shared_route_is_closed(release)
     if shut is not None:
         return shut
@@ -262,12 +261,12 @@ def _with_autoscalers_held(release: Release, stop: Stop) -> Stop:
 def _with_routes(release: Release, transition: Stop, index: int) -> Stop:
     """`transition` with repairs of the routes in addition; without them if another writer changed the routes again."""
     release = release.at(transition.status)
-    drift = drift_of(release, index)
-    release, notes = noted(release, drift)
+    release, drift = routing.noted_drift(release, index)
     transition = transition.at(release.status)
     if drift.held is not None:
         return structs.replace(transition.also(wake_at=drift.wake_at), problem=drift.held)
-    return transition.also(*routing.ensure_routes(release, index), notes=notes)
+    repairs = routing.ensure_routes(release, index)
+    return transition.also(*repairs, notes=notes_of_drift(drift))
 
 
 def _kept(release: Release, index: int) -> tuple[Action, ...]:

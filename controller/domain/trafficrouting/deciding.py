@@ -14,39 +14,38 @@ from controller.api.trafficrouting import (
     TRAFFIC_ROUTING_FINALIZER,
     TrafficRoutingStatus,
 )
-from controller.domain import reasons, shared_route_sides
 from controller.domain.conditions import settled_conditions
 from controller.domain.decision import (
     Action,
-    EnsureRoutes,
-    Note,
+    Decided,
     Refusal,
     SetFinalizers,
-    Severity,
-    Value,
 )
+from controller.domain.routes.sides import next_look
 from controller.domain.traffic import named_content
-from controller.domain.traffic.drift.policy import Drift, not_put_back
-from controller.domain.trafficrouting.drifting import drift_of, with_drift
+from controller.domain.traffic.drift.policy import Drift
+from controller.domain.traffic.drift.reaction import notes_of_drift, without_put_back
 from controller.domain.trafficrouting.moving import Move, move_routes
-from controller.domain.trafficrouting.problems import problem_of
+from controller.domain.trafficrouting.problems import empty_side_refusal, problem_of
 from controller.domain.trafficrouting.rehearsing import rehearsals
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen, grace_of
 from controller.domain.trafficrouting.shared_routes import (
     empty_sides,
     open_shared_routes,
 )
-from controller.domain.trafficrouting.status import next_status, notes_of, with_condition
+from controller.domain.trafficrouting.status import (
+    drift_noted,
+    drift_of_open,
+    next_status,
+    notes_of,
+    with_condition,
+)
 
 
-class TrafficRoutingDecision(Value, frozen=True):
-    """The outcome of one pass."""
+class TrafficRoutingDecision(Decided[TrafficRoutingStatus], frozen=True):
+    """The outcome of one pass over a TrafficRouting."""
 
-    status: TrafficRoutingStatus
-    actions: tuple[Action, ...] = ()
-    notes: tuple[Note, ...] = ()
     problem: Refusal | None = None
-    wake_at: datetime | None = None
 
 
 def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRoutingDecision:
@@ -55,7 +54,7 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     sides = empty_sides(seen, now)
     open_routes = () if routing.metadata.deleting else open_shared_routes(seen, sides)
     problem = problem_of(seen, open_routes)
-    reaction = drift_of(seen, open_routes, now) if problem is None else None
+    reaction = drift_of_open(seen, open_routes, now) if problem is None else None
     drift = reaction or Drift()
     problem = problem or drift.held
     named = named_content.noted(routing.status.named_content, seen.routes, now)
@@ -64,26 +63,21 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
         move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None, named)
     shown = problem
     if shown is None and not any(member.removes_the_stable_side for member in seen.members):
-        shown = shared_route_sides.empty_side_refusal(
-            sides, f"TrafficRouting {routing.metadata.key}"
-        )
+        shown = empty_side_refusal(sides, f"TrafficRouting {routing.metadata.key}")
     settled = problem is None and not (move.actions or move.unfinished)
     admits = problem is None and not (move.actions or routing.metadata.deleting)
     status = next_status(seen, open_routes, shown, settled=settled, admits=admits, now=now)
-    status = with_drift(status, seen, open_routes, reaction, settled=settled, now=now)
+    status = drift_noted(status, seen, open_routes, reaction, settled=settled, now=now)
     status = structs.replace(status, descent=move.descent, empty_sides=sides, named_content=named)
     goes_at = _goes_at(seen, status, now) if settled else None
     goes = goes_at is not None and goes_at <= now
     rehearsed = rehearsals(seen, open_routes) if admits else ()
     actions = (*_finalizer_actions(seen, goes=goes), *move.actions, *rehearsed)
-    notes = notes_of(routing.status, status, shown)
-    if drift.put_back:
-        text = f"{drift.put_back}; it is put back"
-        notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
-    look = shared_route_sides.next_look(sides, grace_of(routing), now)
+    notes = (*notes_of(routing.status, status, shown), *notes_of_drift(drift))
+    look = next_look(sides, grace_of(routing), now)
     due = (drift.wake_at, move.wake_at, look, None if goes else goes_at)
     times = [time for time in due if time is not None]
-    return TrafficRoutingDecision(status, actions, notes, problem, min(times, default=None))
+    return TrafficRoutingDecision(status, actions, min(times, default=None), notes, problem)
 
 
 def _goes_at(
@@ -130,6 +124,8 @@ def refused_routing(
 
     `undone` are the actions that are not carried out because of it, the refused one included.
     """
+    before = seen.routing.status.conditions
+    decision = without_put_back(decision, undone, before)
     known = {member.rollout: member for member in seen.routing.status.members}
     members = tuple(
         structs.replace(member, release_started_at=known[member.rollout].release_started_at)
@@ -138,12 +134,7 @@ def refused_routing(
     )
     status = structs.replace(decision.status, members=members)
     status = with_condition(status, refusal, now)
-    before, conditions = seen.routing.status.conditions, status.conditions
-    put_back = any(note.reason == reasons.ROUTE_PUT_BACK for note in decision.notes)
-    if put_back and any(isinstance(action, EnsureRoutes) for action in undone):
-        # Counted as a put-back, it would be a fight of two writers after the third try.
-        conditions = not_put_back(conditions, before)
-    conditions = settled_conditions(before, conditions)
+    conditions = settled_conditions(before, status.conditions)
     status = structs.replace(status, message=refusal.message, conditions=conditions)
     notes = notes_of(seen.routing.status, status, refusal)
-    return TrafficRoutingDecision(status, decision.actions, notes, refusal)
+    return structs.replace(decision, status=status, notes=notes, problem=refusal)

@@ -7,11 +7,7 @@ from controller.api.rollout import PatchMetadata, Rollout
 from controller.domain.decision import (
     RoutePlan,
 )
-from controller.domain.shared_route_sides import (
-    STABLE,
-    Sides,
-    is_away,
-)
+from controller.domain.routes.sides import Side, SideRevision, Sides, is_led_away
 from controller.domain.traffic.plan.traffic_plan import all_to_new, references_of, route_plan
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen, owner_of
 
@@ -20,7 +16,9 @@ def plans_of(
     seen: TrafficRoutingSeen, open_routes: tuple[str, ...], sides: Sides
 ) -> tuple[RoutePlan, ...]:
     """The plans of the gateway objects: all requests go to the new revision if the stable one has no ready pod."""
-    whole = tuple(route for route in open_routes if is_away(sides, STABLE, route))
+    whole = tuple(
+        route for route in open_routes if is_led_away(sides, Side(SideRevision.STABLE, route))
+    )
     divided = tuple(route for route in open_routes if route not in whole)
     plans = (plan_of(seen, divided),)
     return (*plans, all_to_new(plan_of(seen, whole))) if whole else plans

@@ -11,6 +11,7 @@ from controller.domain.decision import (
     Refusal,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.routes.sides import SideRevision, Sides
 from controller.domain.traffic.plan.abilities import missing_abilities, name_of_script
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
 from controller.domain.trafficrouting.plans import common_metadata
@@ -78,3 +79,16 @@ def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) 
             return None
         case _:
             assert_never(route.state)
+
+
+def empty_side_refusal(sides: Sides, named: str) -> Refusal | None:
+    """The message while a share is sent to the other side; None if no share is."""
+    for key, entry in sides.items():
+        revision, _, service = key.partition("/")
+        if entry.led_away:
+            text = (
+                f"{named}: no pod of the {revision} revision is ready behind Service {service}: all requests go to the "
+                f"{SideRevision(revision).other} revision until one is"
+            )
+            return Refusal(reasons.SIDE_WITHOUT_ENDPOINTS, text, object=named)
+    return None

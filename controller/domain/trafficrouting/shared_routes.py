@@ -4,16 +4,19 @@ A shared route is open while new pods of a member are ready behind its Service (
 no route leads to a Service without new pods for longer than the grace period.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
+from controller.api.rollout import EmptySide
 from controller.api.workloads import Pod
-from controller.domain import shared_route_sides
 from controller.domain.observation import RoutePresent
-from controller.domain.shared_route_sides import (
-    NEW,
-    SharedRoute,
+from controller.domain.routes.sides import (
+    ROUTES,
+    Side,
+    SideRevision,
     Sides,
-    is_away,
+    advanced,
+    is_led_away,
     is_waited_for,
 )
 from controller.domain.trafficrouting.seen import MemberSeen, TrafficRoutingSeen, grace_of
@@ -57,8 +60,8 @@ def open_shared_routes(seen: TrafficRoutingSeen, sides: Sides) -> tuple[str, ...
     return tuple(
         service
         for service in _services(seen)
-        if not is_away(sides, NEW, service)
-        and (leads_to_new(seen, service) or is_waited_for(sides, NEW, service))
+        if not is_led_away(sides, side := Side(SideRevision.NEW, service))
+        and (leads_to_new(seen, service) or is_waited_for(sides, side))
     )
 
 
@@ -70,18 +73,40 @@ def empty_sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
     if seen.routing.metadata.deleting or not (led_members or (known and present)):
         return {}
     new = {pod.metadata.uid for member in seen.members for pod in member.new_pods}
-    weight = seen.routing.spec.strategy.weight
-    routes = tuple(
-        SharedRoute(
-            service=service,
-            led=_is_led(seen, service) and (weight is None or weight < 100),
-            new=leads_to_new(seen, service),
-            stable=bool(_ready_behind(seen, service) - new),
-            joined=bool(_selected_by(seen, service) & new),
-        )
-        for service in _services(seen)
-    )
-    return shared_route_sides.noted(known, routes, grace_of(seen.routing), now)
+    weight, grace = seen.routing.spec.strategy.weight, grace_of(seen.routing)
+    observed: list[tuple[Side, _Observed]] = []
+    for service in _services(seen):
+        leads = _is_led(seen, service) and (weight is None or weight < 100)
+        new_ready = leads_to_new(seen, service)
+        stable_ready = bool(_ready_behind(seen, service) - new)
+        # Without members' pods behind its Service, ready or not, a shared route is closed at once.
+        if _selected_by(seen, service) & new:
+            facts = _Observed(new_ready, leads and stable_ready, grace)
+            observed.append((Side(SideRevision.NEW, service), facts))
+        facts = _Observed(stable_ready, leads and new_ready, grace)
+        observed.append((Side(SideRevision.STABLE, service), facts))
+    return advanced(known, observed, grace, now)
+
+
+class _Observed(NamedTuple):
+    """The facts of one side of a shared route (`routes/sides`)."""
+
+    ready: bool
+    wrong: bool
+    """Routes divide the Service's requests, and the other side has ready pods."""
+    patience: timedelta
+
+    def is_ready(self) -> bool:
+        return self.ready
+
+    def is_wrong(self) -> bool:
+        return self.wrong
+
+    def is_over(self, _known: EmptySide) -> bool:
+        return False
+
+    def way_to_move_share(self) -> str:
+        return ROUTES if self.wrong else ""
 
 
 def _is_led(seen: TrafficRoutingSeen, service: str) -> bool:

@@ -19,8 +19,15 @@ from controller.domain.decision import (
     Refusal,
     Severity,
 )
+from controller.domain.traffic.drift.policy import DRIFTED, Drift
+from controller.domain.traffic.drift.reaction import drift_of, with_drift
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
-from controller.domain.trafficrouting.seen import TrafficRoutingSeen, joined, started_at
+from controller.domain.trafficrouting.seen import (
+    TrafficRoutingSeen,
+    joined,
+    name_in_status,
+    started_at,
+)
 from controller.domain.trafficrouting.shared_routes import is_routed, leads_to_new
 
 
@@ -94,6 +101,47 @@ def _with_newcomers(seen: TrafficRoutingSeen, now: datetime) -> tuple[Member, ..
 def _is_waited_for(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> bool:
     """A shared route is open although its new pods are not ready: the grace period is not over."""
     return any(not leads_to_new(seen, route) for route in open_routes)
+
+
+def drift_of_open(seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: datetime) -> Drift:
+    """The drift of the objects behind open shared routes."""
+    if not open_routes:
+        return Drift()
+    meta, status = seen.routing.metadata, seen.routing.status
+    written = set(status.written) & _named(seen, open_routes)
+    routes = tuple(route for route in seen.routes if name_in_status(route.reference) in written)
+    return drift_of(seen.routes, routes, meta.namespace, status.conditions, now)
+
+
+def drift_noted(
+    status: TrafficRoutingStatus,
+    seen: TrafficRoutingSeen,
+    open_routes: tuple[str, ...],
+    drift: Drift | None,
+    *,
+    settled: bool,
+    now: datetime,
+) -> TrafficRoutingStatus:
+    """The status with the reaction (None: another problem comes first); it names every object of an open route once all
+    of them follow their plans.
+    """
+    named = _named(seen, open_routes)
+    written = named if settled else named & set(status.written)
+    status = structs.replace(status, written=tuple(sorted(written)))
+    if not open_routes:
+        kept = tuple(each for each in status.conditions if each.type != DRIFTED)
+        return structs.replace(status, conditions=kept)
+    if drift is None:
+        return status
+    return structs.replace(status, conditions=with_drift(status.conditions, drift, now))
+
+
+def _named(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> set[str]:
+    return {
+        name_in_status(route.reference)
+        for route in seen.routes
+        if route.reference.stable_service in open_routes
+    }
 
 
 def with_condition(

@@ -1,24 +1,17 @@
-"""The record of the sides without ready pods: since when each is empty, and when its share has to move or to return.
+"""The facts of the sides without ready pods, from which their record advances (`routes/sides`).
 
 `empty_side_routes` moves the shares that this record names. A share moves after the grace period, or at once if no pod
-of the side is wanted; it returns when the side has been ready for the grace period. Invariant: instants are kept in the
-status, and a missing instant counts as now. This room returns a status and no action.
+of the side is wanted. This room returns a status and no action.
 """
 
 from datetime import timedelta
-
-from msgspec import structs
+from typing import NamedTuple
 
 from controller.api import names
-from controller.api.duration import later
 from controller.api.rollout import EmptySide
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.routes.empty_sides import (
-    ROUTES,
-    SERVICE,
-    Side,
-    SideRevision,
     has_ready_pods,
     reaches_a_ready_pod,
     ready_pods_if_unpinned,
@@ -27,6 +20,7 @@ from controller.domain.rollout.routes.empty_sides import (
 from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
+from controller.domain.routes.sides import ROUTES, SERVICE, Side, SideRevision, advanced
 from controller.domain.target import Pinned, Traffic
 
 PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
@@ -40,54 +34,34 @@ def noted(release: Release) -> Release:
     """
     if release.seen.workload is not None and not release.replicas:
         return release
-    ours = release.ours
-    known = ours.empty_sides
-    found: dict[str, EmptySide] = {}
+    ours, found = release.ours, dict[str, EmptySide]()
     if ours.release and release.seen.workload is not None:
-        for side in sides(release):
-            entry = _entry_after_this_pass(release, side, known.get(side.key))
-            if entry is not None:
-                found[side.key] = entry
-    return release if found == known else release.noting(empty_sides=found)
+        observed = ((side, _Observed(release, side)) for side in sides(release))
+        found = advanced(ours.empty_sides, observed, release.grace, release.now)
+    return release if found == ours.empty_sides else release.noting(empty_sides=found)
 
 
-def _entry_after_this_pass(
-    release: Release, side: Side, known: EmptySide | None
-) -> EmptySide | None:
-    """The record of a side; None if the side has no problem.
+class _Observed(NamedTuple):
+    """The facts of one side of a release (`routes/sides`)."""
 
-    A record begins only for a side that has a share, while the other side has ready pods. It then stays until the side
-    is ready again, or until its share does not return.
-    """
-    alive = has_ready_pods(release, side)
-    if known is None:
-        wrong = (
-            not alive and _has_share(release, side) and _other_side_has_ready_pods(release, side)
-        )
-        return _due(release, side, EmptySide()) if wrong else None
-    if alive:
-        return _returning(release, known)
-    if _is_over(release, side, known):
-        return None
-    return _due(release, side, structs.replace(known, ready_again=None))
+    release: Release
+    side: Side
 
+    @property
+    def patience(self) -> timedelta:
+        return timedelta() if _no_pod_is_wanted(*self) else self.release.grace
 
-def _returning(release: Release, known: EmptySide) -> EmptySide | None:
-    """The record ends when the side has been ready for the grace period; at once where no share was moved."""
-    since = known.ready_again or release.now
-    if not known.led_away or later(since, release.grace) <= release.now:
-        return None
-    return structs.replace(known, ready_again=since)
+    def is_ready(self) -> bool:
+        return has_ready_pods(*self)
 
+    def is_wrong(self) -> bool:
+        return _has_share(*self) and _other_side_has_ready_pods(*self)
 
-def _due(release: Release, side: Side, entry: EmptySide) -> EmptySide:
-    """The share moves as soon as the grace period is over, if the other side has ready pods."""
-    since = entry.since or release.now
-    entry = structs.replace(entry, since=since)
-    patience = timedelta() if _no_pod_is_wanted(release, side) else release.grace
-    if entry.led_away or later(since, patience) > release.now:
-        return entry
-    return structs.replace(entry, led_away=_way_to_move_share(release, side))
+    def is_over(self, known: EmptySide) -> bool:
+        return _is_over(*self, known)
+
+    def way_to_move_share(self) -> str:
+        return _way_to_move_share(*self)
 
 
 def _no_pod_is_wanted(release: Release, side: Side) -> bool:

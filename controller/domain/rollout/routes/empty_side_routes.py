@@ -8,21 +8,13 @@ side. The share returns once its own side has been ready for a grace period. Mea
 `empty_side_record` decides when a share moves and returns; here are the actions and the message.
 """
 
-from datetime import datetime
-
 from msgspec import structs
 
-from controller.api.duration import later
-from controller.api.rollout import EmptySide
 from controller.domain import reasons
 from controller.domain.decision import Action, EnsureRoutes, PinService, Refusal, UnpinService
 from controller.domain.rollout.routes import restoring, routing, services
 from controller.domain.rollout.routes.empty_side_record import PINNED_ON, is_removed_by_the_release
 from controller.domain.rollout.routes.empty_sides import (
-    ROUTES,
-    SERVICE,
-    Side,
-    SideRevision,
     has_ready_pods,
     own_selector,
     ready_pods_of,
@@ -34,6 +26,14 @@ from controller.domain.rollout.routes.shared_routing import shared_side_is_empty
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
+from controller.domain.routes.sides import (
+    ROUTES,
+    SERVICE,
+    Side,
+    SideRevision,
+    is_led_away,
+    next_look,
+)
 
 
 def with_shares_led_away(release: Release, stop: Stop) -> Stop:
@@ -45,11 +45,11 @@ def with_shares_led_away(release: Release, stop: Stop) -> Stop:
     stop = structs.replace(stop, problem=_joined(shared_side_is_empty(release), stop.problem))
     if not entries and not before:
         return stop
-    away = tuple(side for side in sides(release) if _is_led_away(entries, side))
+    away = tuple(side for side in sides(release) if is_led_away(entries, side))
     back = tuple(
         side
         for side in sides(release)
-        if _is_led_away(before, side) and not _is_led_away(entries, side)
+        if is_led_away(before, side) and not is_led_away(entries, side)
     )
     first = (*_lead_away(release.at(status), away), *_lead_back(release.at(status), back))
     problem = _problem(release.at(status), away)
@@ -57,13 +57,8 @@ def with_shares_led_away(release: Release, stop: Stop) -> Stop:
         stop,
         urgent=first,
         actions=_without_contradictions(stop.actions, first),
-        wake_at=_earliest(release, entries, stop.wake_at),
         problem=_joined(problem, stop.problem),
-    )
-
-
-def _is_led_away(entries: dict[str, EmptySide], side: Side) -> bool:
-    return side.key in entries and bool(entries[side.key].led_away)
+    ).also(wake_at=next_look(entries, release.grace, release.now))
 
 
 def _lead_away(release: Release, away: tuple[Side, ...]) -> tuple[Action, ...]:
@@ -125,22 +120,11 @@ def _without_contradictions(
     )
 
 
-def _earliest(
-    release: Release, entries: dict[str, EmptySide], other: datetime | None
-) -> datetime | None:
-    times = [other] if other is not None else []
-    for entry in entries.values():
-        since = entry.ready_again if entry.led_away else entry.since
-        if since is not None and later(since, release.grace) > release.now:
-            times.append(later(since, release.grace))
-    return min(times, default=None)
-
-
 def new_side_is_led_away(release: Release) -> bool:
     """Routes give the new revision a share, and its pods have not been ready for the grace period."""
     entries = release.ours.empty_sides
     led = any(
-        _is_led_away(entries, side) for side in sides(release) if side.revision is SideRevision.NEW
+        is_led_away(entries, side) for side in sides(release) if side.revision is SideRevision.NEW
     )
     return led and release.routes_lead and routing.present_share(release) != 0
 
@@ -155,9 +139,7 @@ def _problem(release: Release, away: tuple[Side, ...]) -> Refusal | None:
             continue
         since = entries[side.key].since
         at = f" since {since:%H:%M:%S} UTC" if since is not None else ""
-        who, other = (
-            ("stable", "new") if side.revision is SideRevision.STABLE else ("new", "stable")
-        )
+        who, other = side.revision, side.revision.other
         empty = f"no pod of the {who} revision is ready behind Service {release.namespace}/{side.service}{at}"
         text = (
             f"{_selecting_no_ready_pod(release, side) or empty}: all requests go to the {other} revision until "

@@ -1,44 +1,18 @@
-"""Sides of the traffic that have no ready endpoint, and the record of where their share was sent.
+"""Sides of a Rollout's own traffic that have no ready endpoint, and the record of where their share was sent.
 
-A side is the stable or the new revision behind one Service. Invariant: pure look-ups. A pod counts only when the
+Invariant: pure look-ups. A pod counts only when the
 Service's EndpointSlices list it as ready and it has the side's revision, because a slice does not say which selector it
 reflects. Must not decide anything: `empty_side_routes` does.
 """
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 
-from controller.api.rollout import EmptySide, RolloutStatus
+from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
-from controller.domain.decision import Value
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
+from controller.domain.routes.sides import ROUTES, Side, SideRevision, is_led_away
 from controller.domain.traffic.validation.selecting import selects_pods
-
-
-class SideRevision(StrEnum):
-    """The revision of a side."""
-
-    STABLE = "stable"
-    NEW = "new"
-
-
-SERVICE = "service"
-"""A side's share was given away by un-pinning its Service."""
-ROUTES = "routes"
-"""A side's share was given away by the gateway objects."""
-
-
-class Side(Value, frozen=True):
-    """One revision behind one stable Service."""
-
-    revision: SideRevision
-    service: str
-
-    @property
-    def key(self) -> str:
-        """Its name in status."""
-        return f"{self.revision}/{self.service}"
 
 
 def sides(release: Release) -> tuple[Side, ...]:
@@ -47,15 +21,9 @@ def sides(release: Release) -> tuple[Side, ...]:
     return tuple(Side(revision, service) for service in ours for revision in SideRevision)
 
 
-def entry_of(status: RolloutStatus, side: Side) -> EmptySide | None:
-    """The record of a side in the status."""
-    return moonshift_status(status).empty_sides.get(side.key)
-
-
 def led_away(status: RolloutStatus, service: str) -> bool:
     """The share of the stable revision is given away, because it has no ready pod behind this Service."""
-    entry = entry_of(status, Side(SideRevision.STABLE, service))
-    return entry is not None and bool(entry.led_away)
+    return is_led_away(moonshift_status(status).empty_sides, Side(SideRevision.STABLE, service))
 
 
 def all_goes_to_new(status: RolloutStatus) -> bool:

@@ -27,13 +27,15 @@ from controller.domain.decision import (
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
 from controller.domain.rollout.routes.empty_sides import all_goes_to_new
-from controller.domain.rollout.words.release_context import Style
+from controller.domain.rollout.words.release_context import Style, moonshift_status
 from controller.domain.rollout.words.release_value import Release
-from controller.domain.rollout.words.status import with_moonshift_status
+from controller.domain.rollout.words.status import condition, with_moonshift_status
 from controller.domain.rollout.words.transition import Stop
 from controller.domain.rollout.words.way_out import create_or, references_may_change
 from controller.domain.target import Traffic
 from controller.domain.traffic import named_content
+from controller.domain.traffic.drift.policy import DRIFTED, Drift
+from controller.domain.traffic.drift.reaction import drift_of, with_drift
 from controller.domain.traffic.plan.abilities import (
     left_out,
     missing_abilities,
@@ -240,6 +242,21 @@ def endpoints_grace_period(release: Release) -> Stop | None:
 def ensure_routes(release: Release, index: int) -> tuple[Action, ...]:
     """Gateway objects that do not follow this step's plan, or that somebody else changed."""
     return _ensured(release, wanted_plan(release, index))
+
+
+def noted_drift(release: Release, index: int) -> tuple[Release, Drift]:
+    """The drift of the objects that the release uses in this step, and the status with the reaction to it."""
+    before, written = release.stored, release.seen.routes
+    # As stored: the plan and the drift that a former pass saw.
+    last, routed = condition(before, DRIFTED), moonshift_status(before).route_plan
+    was_held = last is not None and last.status == "True"
+    if not was_held and routed != wanted_plan(release, index).identity:
+        written = ()  # the step's routes were not written yet
+    drift = drift_of(
+        release.seen.routes, written, release.namespace, before.conditions, release.now
+    )
+    conditions = with_drift(release.status.conditions, drift, release.now)
+    return release.reporting(conditions=conditions), drift
 
 
 def rehearsal(release: Release, index: int) -> tuple[Action, ...]:

@@ -10,13 +10,13 @@ from controller.api.autoscaling import Autoscaler
 from controller.domain.pods.held_autoscalers import is_paused
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.routes.empty_side_record import _has_share, _way_to_move_share
-from controller.domain.rollout.routes.empty_sides import SERVICE, Side, SideRevision
 from controller.domain.rollout.styles.doubled import DoubledCloneSet
 from controller.domain.rollout.trouble.deadline import _stuck
 from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.rollout.words.status import with_moonshift_status
 from controller.domain.rollout.words.transition import Stop
+from controller.domain.routes.sides import SERVICE, Side, SideRevision
 from tests.unit.builders import KEY, make_set_world, make_world, status_of
 from tests.unit.domain.rollout.scenes import started
 from tests.unit.worlds import World
