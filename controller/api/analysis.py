@@ -41,6 +41,13 @@ class OnInconclusive(StrEnum):
     FAIL = "fail"
 
 
+class Method(StrEnum):
+    """How a page is asked."""
+
+    GET = "GET"
+    POST = "POST"
+
+
 # --- the questions ------------------------------------------------------------------------------
 
 
@@ -90,9 +97,12 @@ class PrometheusQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 
 class WebQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A GET of JSON; `valuePath` leads to the number in it, as `data.errorRate` or `results.0.value`."""
+    """A page of JSON; `valuePath` leads to the number in it, as `data.errorRate` or `results.0.value`."""
 
     url: str = ""
+    method: Method = Method.GET
+    body: str = ""
+    """Sent with a POST; JSON, if `headers` have no other Content-Type."""
     value_path: str = ""
     samples_path: str = ""
     headers: tuple[Header, ...] = ()

@@ -1,4 +1,4 @@
-"""A gate over any JSON page: GET it, and read the number at a path.
+"""A gate over any JSON page: ask for it, and read the number at a path.
 
 Invariant: a path is plain names and list positions, `results.0.value`; nothing in a page is executed. A path
 without a value is no data; a value that is no number is an error that does not repeat the value.
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from controller.api.analysis import WebQuery
+from controller.api.analysis import Method, WebQuery
 from controller.api.decoding import decoded
 from controller.measure.fetching import Failed, Fetching, Request
 
@@ -31,6 +31,8 @@ async def ask(fetching: Fetching, namespace: str, page: WebQuery) -> Page:
         page.url,
         headers=page.headers,
         auth=page.auth,
+        method=page.method,
+        body=page.body,
         timeout_seconds=page.timeout_seconds,
     )
     body = await fetching.fetch(request)
@@ -40,6 +42,13 @@ async def ask(fetching: Fetching, namespace: str, page: WebQuery) -> Page:
         raise Failed("the page is no JSON") from error
     samples = at(tree, page.samples_path) if page.samples_path else None
     return Page(at(tree, page.value_path), samples, _why_nothing(tree, page.value_path))
+
+
+def shown(page: WebQuery) -> str:
+    """The request, in one line."""
+    if page.method is Method.GET:
+        return page.url
+    return " ".join((page.method, page.url, page.body)).strip()
 
 
 def _why_nothing(tree: object, path: str) -> str:

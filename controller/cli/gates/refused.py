@@ -48,6 +48,11 @@ OF_METRICS: dict[str, Rule] = {
     "say what a good value is: success, compare or both": _any_of("success", "compare", "job"),
     "minSamples needs a query for the number of requests: samples or samplesPath": _samples_known,
 }
+OF_PAGES: dict[str, Rule] = {
+    "a body is sent with a POST: give method: POST": lambda page: (
+        "body" not in page or page.get("method") == "POST"
+    ),
+}
 OF_BOUNDS: dict[str, Rule] = {
     "give min, max or both": _any_of("min", "max"),
     "min is greater than max": _in_order,
@@ -124,6 +129,8 @@ def _of_content(content: JsonObject, path: str) -> Iterator[str]:
         here = f"{path}.metrics[{place}]".removeprefix(".")
         yield from _broken(metric, OF_METRICS, here)
         compare = child(metric, "compare")
+        if "web" in metric:
+            yield from _broken(child(metric, "web"), OF_PAGES, f"{here}.web")
         if "compare" in metric:
             yield from _broken(compare, OF_COMPARISONS, f"{here}.compare")
         for owner, name, at in (

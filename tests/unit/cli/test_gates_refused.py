@@ -13,7 +13,7 @@ from controller.domain.traffic.tree import Tree
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"
 RULES = (
-    *(refused.OF_ANALYSES, refused.OF_METRICS, refused.OF_BOUNDS),
+    *(refused.OF_ANALYSES, refused.OF_METRICS, refused.OF_BOUNDS, refused.OF_PAGES),
     *(refused.OF_COMPARISONS, refused.OF_ARGUMENT_SOURCES),
 )
 
@@ -49,6 +49,7 @@ def test_the_rules_are_those_of_the_crds() -> None:
 
 
 GOOD: JsonObject = {"name": "m", "success": {"max": 1}, "prometheus": {"query": "up"}}
+PAGE: JsonObject = {"name": "m", "success": {"max": 1}}
 JOB: JsonObject = {"name": "m", "job": {"spec": {"template": {}}}}
 
 
@@ -65,6 +66,10 @@ JOB: JsonObject = {"name": "m", "job": {"spec": {"template": {}}}}
         (
             {"metrics": [{**GOOD, "compare": {"ratio": {"min": 2, "max": 1}}}]},
             "metrics[0].compare.ratio: min is greater than max",
+        ),
+        (
+            {"metrics": [{**PAGE, "web": {"url": "http://x", "valuePath": "a", "body": "{}"}}]},
+            "metrics[0].web: a body is sent with a POST",
         ),
         ({"metrics": [{**GOOD, "compare": {}}]}, "give ratio, difference or both"),
         (
@@ -86,6 +91,14 @@ def test_a_gate_that_the_api_server_refuses_is_refused(analysis: Tree, why: str)
         {"metrics": [GOOD]},
         {"templates": [{"name": "errors"}]},
         {"metrics": [JOB]},
+        {
+            "metrics": [
+                {
+                    **PAGE,
+                    "web": {"url": "http://x", "valuePath": "a", "method": "POST", "body": "{}"},
+                }
+            ]
+        },
         {"metrics": [{**GOOD, "minSamples": 5, "prometheus": {"query": "a", "samples": "b"}}]},
         {"metrics": [{**GOOD, "failure": None, "compare": {"ratio": {"min": 1, "max": 1}}}]},
         {
