@@ -48,6 +48,14 @@ class Method(StrEnum):
     POST = "POST"
 
 
+class Format(StrEnum):
+    """What a page is."""
+
+    JSON = "json"
+    TEXT = "text"
+    """The whole page is the value, without spaces around it."""
+
+
 # --- the questions ------------------------------------------------------------------------------
 
 
@@ -56,6 +64,15 @@ class Bounds(msgspec.Struct, frozen=True, omit_defaults=True):
 
     min: float | None = None
     max: float | None = None
+
+
+class ValueRule(Bounds, frozen=True, omit_defaults=True):
+    """Numbers within bounds; or values that are equal to `equals`; or texts in which `matches` is found."""
+
+    equals: str | None = None
+    """A text; or a number, where the value is one."""
+    matches: str | None = None
+    """A regular expression: RE2, as far as `controller.domain.gates.expression` reads it."""
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,12 +114,13 @@ class PrometheusQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 
 class WebQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A page of JSON; `valuePath` leads to the number in it, as `data.errorRate` or `results.0.value`."""
+    """A page. In JSON `valuePath` leads to a number or a text, as `data.errorRate` or `results.0.value`."""
 
     url: str = ""
     method: Method = Method.GET
     body: str = ""
     """Sent with a POST; JSON, if `headers` have no other Content-Type."""
+    format: Format = Format.JSON
     value_path: str = ""
     samples_path: str = ""
     headers: tuple[Header, ...] = ()
@@ -148,8 +166,8 @@ class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     initial_delay: str = ""
     count: int | None = None
     """Measurements that count until the metric has passed; without it 1 in a step, no end in the background."""
-    success: Bounds | None = None
-    failure: Bounds | None = None
+    success: ValueRule | None = None
+    failure: ValueRule | None = None
     compare: Comparison | None = None
     min_samples: int = 0
     failure_limit: int = 0
@@ -243,7 +261,9 @@ class Reading(StrEnum):
 
 
 class ReadingSeen(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One of the last measurements. Numbers that JSON cannot express are texts: `NaN`, `+Inf`."""
+    """One of the last measurements. Numbers that JSON cannot express are texts: `NaN`, `+Inf`. Of texts only those are
+    shown that the gate's author has written.
+    """
 
     at: datetime | None = None
     reading: str = ""

@@ -35,6 +35,18 @@ def _any_of(*names: str) -> Rule:
     return lambda value: any(name in value for name in names)
 
 
+def _has_rule(metric: JsonObject, *names: str) -> bool:
+    return any(name in child(metric, field) for field in ("success", "failure") for name in names)
+
+
+def _one_kind(rule: JsonObject) -> bool:
+    return ("min" in rule or "max" in rule) + ("equals" in rule) + ("matches" in rule) == 1
+
+
+def _path_as_format(page: JsonObject) -> bool:
+    return ("valuePath" in page) != (page.get("format") == "text")
+
+
 OF_ANALYSES: dict[str, Rule] = {
     "give metrics, templates or both": lambda analysis: bool(
         analysis.get("metrics") or analysis.get("templates")
@@ -45,6 +57,12 @@ OF_METRICS: dict[str, Rule] = {
     "a Job measures the new revision only, so it cannot be compared": lambda metric: (
         not ("job" in metric and "compare" in metric)
     ),
+    "compare is for numbers: equals and matches cannot stand beside it": lambda metric: (
+        "compare" not in metric or not _has_rule(metric, "equals", "matches")
+    ),
+    "matches is for the text of a web page": lambda metric: (
+        "web" in metric or not _has_rule(metric, "matches")
+    ),
     "say what a good value is: success, compare or both": _any_of("success", "compare", "job"),
     "minSamples needs a query for the number of requests: samples or samplesPath": _samples_known,
 }
@@ -52,9 +70,17 @@ OF_PAGES: dict[str, Rule] = {
     "a body is sent with a POST: give method: POST": lambda page: (
         "body" not in page or page.get("method") == "POST"
     ),
+    "give valuePath for a page of JSON, and none for a page of text": _path_as_format,
+    "a page of text has no samplesPath": lambda page: (
+        "samplesPath" not in page or "valuePath" in page
+    ),
 }
 OF_BOUNDS: dict[str, Rule] = {
     "give min, max or both": _any_of("min", "max"),
+    "min is greater than max": _in_order,
+}
+OF_VALUES: dict[str, Rule] = {
+    "give min, max or both; or equals; or matches": _one_kind,
     "min is greater than max": _in_order,
 }
 OF_COMPARISONS: dict[str, Rule] = {
@@ -133,12 +159,12 @@ def _of_content(content: JsonObject, path: str) -> Iterator[str]:
             yield from _broken(child(metric, "web"), OF_PAGES, f"{here}.web")
         if "compare" in metric:
             yield from _broken(compare, OF_COMPARISONS, f"{here}.compare")
-        for owner, name, at in (
-            *((metric, name, f"{here}.{name}") for name in ("success", "failure")),
-            *((compare, name, f"{here}.compare.{name}") for name in ("ratio", "difference")),
+        for owner, rules, names, at in (
+            (metric, OF_VALUES, ("success", "failure"), here),
+            (compare, OF_BOUNDS, ("ratio", "difference"), f"{here}.compare"),
         ):
-            if name in owner:
-                yield from _broken(child(owner, name), OF_BOUNDS, at)
+            for name in filter(owner.__contains__, names):
+                yield from _broken(child(owner, name), rules, f"{at}.{name}")
 
 
 def _objects(content: JsonObject, name: str) -> list[JsonObject]:

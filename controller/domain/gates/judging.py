@@ -21,7 +21,8 @@ from controller.api.analysis import (
     Verdict,
 )
 from controller.api.duration import parse_duration
-from controller.domain.gates.measurement import Measurement, read, shown
+from controller.domain.gates.measurement import Measurement, in_numbers, read
+from controller.domain.gates.value_rules import known_text, shown
 
 MAX_READINGS = 10
 """Measurements of a metric that the status shows; the counts know of all."""
@@ -35,6 +36,7 @@ MAX_CHARACTERS = 300
 
 def counted(metric: Metric, run: MetricRun, measured: Measurement, *, endless: bool) -> MetricRun:
     """`run` with one more measurement; `endless` for the background gate, which only the end of the release ends."""
+    measured = in_numbers(metric, measured)
     found = read(metric, measured)
     tally = structs.replace(
         run,
@@ -47,7 +49,7 @@ def counted(metric: Metric, run: MetricRun, measured: Measurement, *, endless: b
         errors=run.errors + (found.reading is Reading.ERROR),
         consecutive_errors=run.consecutive_errors + 1 if found.reading is Reading.ERROR else 0,
         last_at=measured.at,
-        readings=(*run.readings, _seen(measured, found.reading))[-MAX_READINGS:],
+        readings=(*run.readings, _seen(metric, measured, found.reading))[-MAX_READINGS:],
     )
     verdict, why = judge(metric, tally, endless=endless)
     reason = f"{found.reason} ({why})" if why else found.reason
@@ -123,20 +125,20 @@ def _length(text: str) -> timedelta:
     return parse_duration(text) or timedelta()
 
 
-def _seen(measured: Measurement, reading: Reading) -> ReadingSeen:
+def _seen(metric: Metric, measured: Measurement, reading: Reading) -> ReadingSeen:
     return ReadingSeen(
         at=measured.at,
         reading=reading,
-        value=for_json(measured.value),
-        stable=for_json(measured.stable),
+        value=for_json(known_text(metric, measured.value)),
+        stable=for_json(known_text(metric, measured.stable)),
         samples=for_json(measured.samples),
     )
 
 
-def for_json(value: float | None) -> float | str | None:
-    """Four significant digits; infinite values as text, because JSON has no number for them."""
-    if value is None:
-        return None
+def for_json(value: float | str | None) -> float | str | None:
+    """Four significant digits; infinite values as text, because JSON has no number for them. A text stays as it is."""
+    if value is None or isinstance(value, str):
+        return value
     return float(shown(value)) if math.isfinite(value) else shown(value)
 
 

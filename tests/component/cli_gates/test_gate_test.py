@@ -153,6 +153,35 @@ async def test_a_page_of_json_is_asked_as_well(tmp_path: Path) -> None:
     assert [(path, headers["X-Who"]) for path, _, headers in asked.asked] == [("/page.json", "me")]
 
 
+async def test_a_page_of_text_is_shown_with_its_text(tmp_path: Path) -> None:
+    async with source(always(None)) as asked:
+        health = {
+            "name": "health",
+            "success": {"equals": "ok"},
+            "failure": {"matches": "^down"},
+            "web": {
+                "url": f"{asked.address}/health",
+                "format": "text",
+                "method": "POST",
+                "body": '{"of": "{{ service }}"}',
+            },
+        }
+        file = written(tmp_path, gate(health))
+        result = await gate_test("-f", file, "--arg", "canary.service=shop")
+    assert result.exit_code == 4, result.output
+    assert 'health  Unclear  a text of 8 characters is not "ok"' in result.output
+    assert f'query    POST {asked.address}/health {{"of": "shop"}}' in result.output
+    assert "now      value degraded" in result.output
+
+
+async def test_an_expression_that_cannot_be_used_is_not_asked(tmp_path: Path) -> None:
+    web = {"url": "http://127.0.0.1:1", "valuePath": "a"}
+    bad = {"name": "health", "success": {"matches": "(?=a)"}, "web": web}
+    result = await gate_test("-f", written(tmp_path, gate(bad)))
+    assert result.exit_code == 1
+    assert "success.matches: (?=a) cannot be used: (?=: look-around" in result.output
+
+
 async def test_a_token_of_a_file_takes_the_place_of_the_secret(tmp_path: Path) -> None:
     secret = metric()
     secret["prometheus"]["auth"] = {"name": "prometheus"}

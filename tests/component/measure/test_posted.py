@@ -4,6 +4,7 @@ import json
 
 import pytest
 from aiohttp import web
+from msgspec import structs
 
 from controller.api.analysis import Header, Method, WebQuery
 from controller.measure import web as pages_of
@@ -37,7 +38,7 @@ def posted(body: str, *headers: Header) -> WebQuery:
 
 async def ask(received: Received, query: WebQuery) -> pages_of.Page:
     async with served(received) as pages, fetching(pages.address, secrets=CREDS) as client:
-        query = WebQuery(pages.address, query.method, query.body, "rate", headers=query.headers)
+        query = structs.replace(query, url=pages.address)
         found = await pages_of.ask(client, "shop", query)
         assert [method for method, *_ in pages.asked] == ["POST"]
         return found
@@ -99,7 +100,7 @@ async def test_an_answer_that_repeats_a_body_with_a_secret_is_not_used() -> None
     query = f'{{"rate": "{PLACE}"}}'
     async with served(Received("repeat")) as pages, fetching(pages.address, secrets=secrets) as one:
         with pytest.raises(Failed, match="repeats a value of a Secret"):
-            await pages_of.ask(one, "shop", WebQuery(pages.address, Method.POST, query, "rate"))
+            await pages_of.ask(one, "shop", structs.replace(posted(query), url=pages.address))
 
 
 async def test_a_body_with_a_secret_goes_only_to_a_host_that_the_secret_names() -> None:
@@ -107,7 +108,7 @@ async def test_a_body_with_a_secret_goes_only_to_a_host_that_the_secret_names() 
     received = Received()
     async with served(received) as pages, fetching(pages.address, secrets=secrets) as client:
         with pytest.raises(Failed, match="names other hosts"):
-            await pages_of.ask(client, "shop", WebQuery(pages.address, Method.POST, PLACE, "rate"))
+            await pages_of.ask(client, "shop", structs.replace(posted(PLACE), url=pages.address))
     assert received.bodies == []
 
 
@@ -123,11 +124,11 @@ async def test_a_redirect_of_a_post_is_not_followed() -> None:
         fetching(pages.address, there.address) as client,
     ):
         with pytest.raises(Failed, match="a redirect \\(307\\), which is not followed"):
-            await pages_of.ask(client, "shop", WebQuery(pages.address, Method.POST, "{}", "rate"))
+            await pages_of.ask(client, "shop", structs.replace(posted("{}"), url=pages.address))
     assert other.bodies == []
 
 
 def test_a_post_is_shown_with_its_body_and_without_the_value_of_its_secret() -> None:
-    query = WebQuery("http://a/b", Method.POST, f'{{"key": "{PLACE}"}}', "rate")
+    query = structs.replace(posted(f'{{"key": "{PLACE}"}}'), url="http://a/b")
     assert pages_of.shown(query) == f'POST http://a/b {{"key": "{PLACE}"}}'
     assert pages_of.shown(WebQuery("http://a/b")) == "http://a/b"

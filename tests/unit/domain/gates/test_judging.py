@@ -7,22 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from controller.api.analysis import (
-    Analysis,
-    Bounds,
-    Metric,
-    MetricRun,
-    OnInconclusive,
-    Verdict,
-)
+from controller.api.analysis import Analysis, Metric, MetricRun, OnInconclusive, ValueRule, Verdict
 from controller.domain.gates.judging import MAX_CHARACTERS, counted, gate_verdict, next_due
 from controller.domain.gates.measurement import Measurement
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 METRIC = Metric(
     name="errors",
-    success=Bounds(max=1),
-    failure=Bounds(min=5),
+    success=ValueRule(max=1),
+    failure=ValueRule(min=5),
     count=4,
     failure_limit=1,
     inconclusive_limit=1,

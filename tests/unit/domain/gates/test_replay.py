@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from controller.api.analysis import Analysis, Bounds, Comparison, Metric, Verdict
+from controller.api.analysis import Analysis, Bounds, Comparison, Metric, ValueRule, Verdict
 from controller.domain.gates.replay import Past, begins_of, periods, replay, samples_of
 from controller.domain.gates.watching import Asked
 
@@ -14,7 +14,7 @@ HOUR = timedelta(hours=1)
 
 
 def metric(**fields: object) -> Metric:
-    return Metric(**{"name": "errors", "success": Bounds(max=0.01), "interval": "1m"} | fields)  # type: ignore[arg-type]  # fields of one struct
+    return Metric(**{"name": "errors", "success": ValueRule(max=0.01), "interval": "1m"} | fields)  # type: ignore[arg-type]  # fields of one struct
 
 
 def asked(one: Metric) -> tuple[Asked, ...]:

@@ -19,6 +19,7 @@ from controller.api.analysis import (
     OnInconclusive,
     PrometheusQuery,
     TemplateRef,
+    ValueRule,
     Verdict,
 )
 from controller.api.meta import Condition, ObjectMeta
@@ -43,7 +44,7 @@ from tests.unit.builders import (
 from tests.unit.worlds import World
 
 QUERY = PrometheusQuery(query='errors{revision="{{ revision }}"}')
-ERRORS = Metric(name="errors", prometheus=QUERY, success=Bounds(max=0.01), interval="10s")
+ERRORS = Metric(name="errors", prometheus=QUERY, success=ValueRule(max=0.01), interval="10s")
 
 
 def gated(*metrics: Metric, **options: object) -> Analysis:
@@ -322,7 +323,7 @@ def test_a_missing_template_is_reported_and_found_when_it_comes() -> None:
 
 def test_canary_style_names_the_extra_deployment() -> None:
     asked = PrometheusQuery(query="x{w='{{ canary.workload }}'}")
-    metric = Metric(name="errors", prometheus=asked, success=Bounds(max=1))
+    metric = Metric(name="errors", prometheus=asked, success=ValueRule(max=1))
     steps = (Step(replicas="20%", analysis=gated(metric)), Step(replicas="50%"))
     strategy = make_strategy(steps=steps, style="canary")
     world = make_world(make_rollout(strategy=strategy))
