@@ -166,6 +166,8 @@ class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     initial_delay: str = ""
     count: int | None = None
     """Measurements that count until the metric has passed; without it 1 in a step, no end in the background."""
+    consecutive_success: int = 0
+    """Good measurements in a row with which the metric passes, and without which it never does; 0 is no such rule."""
     success: ValueRule | None = None
     failure: ValueRule | None = None
     compare: Comparison | None = None
@@ -284,6 +286,7 @@ class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     taken: int = 0
     """The number of all measurements so far, which also numbers the next one."""
     good: int = 0
+    consecutive_good: int = 0
     bad: int = 0
     unclear: int = 0
     no_data: int = 0

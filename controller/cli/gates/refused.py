@@ -27,6 +27,11 @@ def _in_order(bounds: JsonObject) -> bool:
     return not (isinstance(least, int | float) and isinstance(most, int | float) and least > most)
 
 
+def _row_fits(metric: JsonObject) -> bool:
+    row, count = metric.get("consecutiveSuccess"), metric.get("count")
+    return not (isinstance(row, int) and isinstance(count, int) and row > count)
+
+
 def _one_of(*names: str) -> Rule:
     return lambda value: sum(name in value for name in names) == 1
 
@@ -63,6 +68,7 @@ OF_METRICS: dict[str, Rule] = {
     "matches is for the text of a web page": lambda metric: (
         "web" in metric or not _has_rule(metric, "matches")
     ),
+    "consecutiveSuccess is greater than count": _row_fits,
     "say what a good value is: success, compare or both": _any_of("success", "compare", "job"),
     "minSamples needs a query for the number of requests: samples or samplesPath": _samples_known,
 }

@@ -1,13 +1,15 @@
 """The verdict on a metric, from counts of its measurements; and on a gate, from its metrics.
 
-Invariant: pure. A verdict depends on the counts of results, not on their order, except for errors in a row. Counts are
-never lost: they are in the Rollout's status, so a restart or another leader continues with them. A
-measurement with an error never passes a metric; one without data does so only under `noData: pass`.
+Invariant: pure. A verdict depends on the counts of results, not on their order, except for errors in a row and, where a
+metric asks for it, good measurements in a row. Counts are never lost: they are in the Rollout's status, so a restart or
+another leader continues with them. A measurement with an error never passes a metric; one without data does so only
+under `noData: pass`.
 """
 
 import math
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from msgspec import structs
 
@@ -43,6 +45,7 @@ def counted(metric: Metric, run: MetricRun, measured: Measurement, *, endless: b
         query=_short(measured.query or run.query),
         taken=run.taken + 1,
         good=run.good + (found.reading is Reading.GOOD),
+        consecutive_good=_good_in_a_row(run, found.reading),
         bad=run.bad + (found.reading is Reading.BAD),
         unclear=run.unclear + (found.reading is Reading.UNCLEAR),
         no_data=run.no_data + (found.reading is Reading.NO_DATA),
@@ -57,17 +60,44 @@ def counted(metric: Metric, run: MetricRun, measured: Measurement, *, endless: b
 
 
 def judge(metric: Metric, run: MetricRun, *, endless: bool) -> tuple[Verdict, str]:
-    """The verdict that the counts give, and why in words; no words while it is running."""
+    """The verdict that the counts give, and why in words; no words while it is running, except for a row that is not
+    complete.
+    """
     if run.bad > metric.failure_limit:
         return Verdict.FAILED, f"{run.bad} of {run.taken} measurements failed"
     if run.consecutive_errors > metric.consecutive_error_limit:
         return Verdict.INCONCLUSIVE, f"{run.consecutive_errors} errors in a row"
     if run.unclear > metric.inconclusive_limit:
         return Verdict.INCONCLUSIVE, f"{run.unclear} measurements were inconclusive"
+    if metric.consecutive_success:
+        return _judged_in_a_row(metric, run)
     wanted = metric.count if metric.count is not None else (None if endless else 1)
     if wanted is not None and run.good + run.bad + run.unclear >= wanted:
         return Verdict.PASSED, f"{run.good} of {wanted} measurements were good"
     return Verdict.RUNNING, ""
+
+
+def _judged_in_a_row(metric: Metric, run: MetricRun) -> tuple[Verdict, str]:
+    """Passed with enough good measurements in a row; `count` ends the wait for them."""
+    wanted, taken = metric.consecutive_success, run.good + run.bad + run.unclear
+    if run.consecutive_good >= wanted:
+        return Verdict.PASSED, f"{run.consecutive_good} good measurements in a row"
+    if metric.count is not None and taken >= metric.count:
+        return Verdict.INCONCLUSIVE, f"never {wanted} good ones in a row in {taken} measurements"
+    return Verdict.RUNNING, f"{run.consecutive_good} of {wanted} good ones in a row"
+
+
+def _good_in_a_row(run: MetricRun, reading: Reading) -> int:
+    """A measurement without data does not count, so it ends no row."""
+    match reading:
+        case Reading.GOOD:
+            return run.consecutive_good + 1
+        case Reading.NO_DATA:
+            return run.consecutive_good
+        case Reading.BAD | Reading.UNCLEAR | Reading.ERROR:
+            return 0
+        case other:
+            assert_never(other)
 
 
 def lacks_data(metric: Metric, run: MetricRun, started: datetime, now: datetime) -> bool:

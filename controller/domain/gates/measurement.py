@@ -128,9 +128,12 @@ def _judged(metric: Metric, measured: Measurement) -> Finding:
     wrong = _broken(metric, value, measured.stable)
     if not wrong:
         return Finding(Reading.GOOD, measured.words or _kept(metric, value))
-    if metric.failure is None or outside(metric.failure, value) == "":
+    failure = metric.failure
+    if failure is None or outside(failure, value) == "":
         return Finding(Reading.BAD, measured.words or wrong)
-    return Finding(Reading.UNCLEAR, f"{wrong}, and it is not within failure either")
+    has_bounds = failure.min is not None or failure.max is not None
+    also = "it is not within failure" if has_bounds else "failure does not describe it"
+    return Finding(Reading.UNCLEAR, f"{wrong}, and {also} either")
 
 
 def _kept(metric: Metric, value: float | str) -> str:

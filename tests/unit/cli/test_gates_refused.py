@@ -104,6 +104,10 @@ JOB: JsonObject = {"name": "m", "job": {"spec": {"template": {}}}}
             {"metrics": [{**GOOD, "compare": {"ratio": {"max": 1}}, "failure": {"equals": "1"}}]},
             "compare is for numbers",
         ),
+        (
+            {"metrics": [{**GOOD, "count": 2, "consecutiveSuccess": 3}]},
+            "metrics[0]: consecutiveSuccess is greater than count",
+        ),
         ({"metrics": [{**GOOD, "failure": {"matches": "x"}}]}, "matches is for the text of a web"),
         ({"metrics": [{**GOOD, "compare": {"ratio": {"equals": "1"}}}]}, "compare.ratio: give min"),
         ({"metrics": [{**GOOD, "compare": {}}]}, "give ratio, difference or both"),
@@ -127,6 +131,8 @@ def test_a_gate_that_the_api_server_refuses_is_refused(analysis: Tree, why: str)
         {"templates": [{"name": "errors"}]},
         {"metrics": [JOB]},
         {"metrics": [TEXT]},
+        {"metrics": [{**GOOD, "consecutiveSuccess": 3}]},
+        {"metrics": [{**GOOD, "count": 3, "consecutiveSuccess": 3}]},
         {"metrics": [{**TEXT, "failure": {"matches": "^bad"}}]},
         {"metrics": [{**GOOD, "success": {"equals": "3"}}]},
         {
