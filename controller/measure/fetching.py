@@ -72,7 +72,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> bytes | list[tuple[str, str]] | None:
-        """What is sent behind the headers."""
+        """The bytes or the form behind the headers."""
         return list(self.form) or self.body.encode() or None
 
 

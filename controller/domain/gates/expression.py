@@ -298,7 +298,7 @@ class _Parser:
         return ()
 
     def _escaped(self) -> Ranges:
-        """What stands behind a backslash."""
+        """The characters that an escape means, behind its backslash."""
         char = self._next()
         if char.lower() in _SETS:
             self._at += 1

@@ -1,4 +1,4 @@
-"""What a value has to be: within bounds, equal to a text, or matched by an expression.
+"""Rules of a good value: within bounds, equal to a text, or matched by an expression.
 
 Invariant: pure. A text of a page is never repeated in words: a gate must not become a way to read pages that its author
 cannot reach. Only a text that the author has written is shown. A number and a text are never taken for each other:
