@@ -297,6 +297,15 @@ class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     dry_run: bool = False
 
 
+class MetricRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One metric of a gate that has ended, with its last measurements, as the record of a release keeps it."""
+
+    name: str = ""
+    verdict: str = ""
+    reason: str = ""
+    readings: tuple[ReadingSeen, ...] = ()
+
+
 class AnalysisRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The state of one gate; `step` is 0 for the background gate."""
 

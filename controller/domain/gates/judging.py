@@ -15,7 +15,9 @@ from msgspec import structs
 
 from controller.api.analysis import (
     Analysis,
+    AnalysisRun,
     Metric,
+    MetricRecord,
     MetricRun,
     OnInconclusive,
     Reading,
@@ -28,6 +30,7 @@ from controller.domain.gates.value_rules import known_text, shown
 
 MAX_READINGS = 10
 """Measurements of a metric that the status shows; the counts know of all."""
+READINGS_OF_A_RECORD = 3
 DATA_COMES_WITHIN = timedelta(minutes=10)
 """A metric that has had no data for longer since its first measurement is reported."""
 SHORTEST_INTERVAL = timedelta(seconds=1)
@@ -162,6 +165,16 @@ def _seen(metric: Metric, measured: Measurement, reading: Reading) -> ReadingSee
         value=for_json(known_text(metric, measured.value)),
         stable=for_json(known_text(metric, measured.stable)),
         samples=for_json(measured.samples),
+    )
+
+
+def for_record(run: AnalysisRun) -> tuple[MetricRecord, ...]:
+    """The metrics of a gate that has ended; a release has many gates, so each metric keeps few measurements."""
+    return tuple(
+        MetricRecord(
+            metric.name, metric.verdict, metric.reason, metric.readings[-READINGS_OF_A_RECORD:]
+        )
+        for metric in run.metrics
     )
 
 

@@ -101,6 +101,22 @@ def test_a_step_goes_on_when_its_metrics_pass() -> None:
     assert ours_of(world).visits[0].analysis == "Passed: 1 of 1 metrics passed"
 
 
+def test_the_visit_of_a_step_keeps_the_last_measurements_of_its_gate() -> None:
+    metric_of_five = structs.replace(ERRORS, count=5, failure_limit=1)
+    world = released(gated(metric_of_five), errors=(0.001, 0.002, 0.5, 0.003, 0.004))
+    wait(world, 200)
+    (metric,) = ours_of(world).visits[0].metrics
+    assert (metric.name, metric.verdict) == ("errors", Verdict.PASSED)
+    assert [seen.value for seen in metric.readings] == [0.5, 0.003, 0.004]
+    assert [seen.reading for seen in metric.readings] == ["Bad", "Good", "Good"]
+
+
+def test_the_visit_of_a_step_whose_gate_failed_has_the_bad_measurement() -> None:
+    world = released(gated(), errors=(0.9,))
+    (metric,) = ours_of(world).visits[0].metrics
+    assert (metric.verdict, metric.readings[-1].value) == (Verdict.FAILED, 0.9)
+
+
 def test_a_gate_without_data_is_reported_after_ten_minutes_until_there_is_some() -> None:
     world = released(gated())
     wait(world, 500)
