@@ -227,8 +227,9 @@ class Analysis(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class AnalysisTemplateSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Metrics that steps of many Rollouts share."""
+    """Metrics that steps of many Rollouts share; those of the named templates belong to them, too."""
 
+    templates: tuple[TemplateRef, ...] = ()
     args: tuple[Argument, ...] = ()
     metrics: tuple[Metric, ...] = ()
 

@@ -336,6 +336,22 @@ async def test_a_template_that_comes_later_is_taken_up(watched: Watched, story: 
     await story.completed()
 
 
+async def test_a_template_that_another_one_names_is_taken_up_when_it_comes(
+    watched: Watched, story: Story
+) -> None:
+    serve(watched, story, 0.0)
+    place = collection(TEMPLATES, story.app.namespace)
+    head = {"apiVersion": "rollouts.kruise.io/v1alpha1", "kind": "AnalysisTemplate"}
+    outer = {"metadata": {"name": "outer"}, "spec": {"templates": [{"name": "inner"}]}}
+    await story.client.create(place, {**head, **outer})
+    await governed(story, {"templates": [{"name": "outer"}]})
+    told = await stalled(story, "AnalysisTemplateNotFound")
+    assert "AnalysisTemplate inner, which AnalysisTemplate outer names, does not exist" in told
+    inner = {"metadata": {"name": "inner"}, "spec": {"metrics": [metric()]}}
+    await story.client.create(place, {**head, **inner})
+    await story.completed()
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

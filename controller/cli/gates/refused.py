@@ -102,7 +102,7 @@ def object_problems(obj: Tree) -> tuple[str, ...]:
     found = list(schema_problems({**obj}))
     spec = child(_without_nulls({**obj}), "spec")
     if "strategy" not in spec:
-        return (*found, *_of_content(spec, "spec"))
+        return (*found, *_of_analysis(spec, "spec"))
     for style in ("canary", "blueGreen"):
         plan, path = child(spec, "strategy", style), f"spec.strategy.{style}"
         found += _of_owner(plan, path)

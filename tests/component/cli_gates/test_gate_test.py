@@ -363,6 +363,26 @@ async def test_from_rollout_fills_words_templates_and_arguments(tmp_path: Path) 
     assert asked.queries == {'{hash="new7",not="old1",team="blue"}'}
 
 
+async def test_from_rollout_reads_the_templates_that_templates_name(tmp_path: Path) -> None:
+    outer = {"metadata": {"name": "errors"}, "spec": {"templates": [{"name": "inner"}]}}
+    queried = metric(prometheus={"query": "up"})
+    inner = {
+        "metadata": {"name": "inner"},
+        "spec": {"templates": [{"name": "errors"}], "metrics": [queried]},
+    }
+    fine = {"metadata": {"name": "inner"}, "spec": {"metrics": [queried]}}
+    async with cluster(tmp_path, live_rollout()) as api, source(always(0.0)) as asked:
+        api.collections[TEMPLATES] = [outer, inner]
+        arguments = ("gate", "test", "--from-rollout", "web", "--prometheus", asked.address)
+        circle = await api.run(*arguments)
+        api.collections[TEMPLATES] = [outer, fine]
+        result = await api.run(*arguments)
+    assert circle.exit_code == 1
+    assert "templates name each other in a circle" in circle.output
+    assert result.exit_code == 0, result.output
+    assert asked.queries == {"up"}
+
+
 async def test_a_file_is_tried_with_the_words_of_the_live_release(tmp_path: Path) -> None:
     file = written(tmp_path, gate(metric(prometheus={"query": "{{ canary.revision }}"})))
     async with cluster(tmp_path, live_rollout()) as api, source(always(0.0)) as asked:

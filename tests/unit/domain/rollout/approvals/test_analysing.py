@@ -142,6 +142,23 @@ def test_a_metric_of_a_template_without_data_is_reported_too() -> None:
     assert stalled(world).reason == reasons.ANALYSIS_WITHOUT_DATA
 
 
+def test_a_template_behind_two_others_wakes_the_release_that_waits_for_it() -> None:
+    def template(name: str, *names: str, metrics: tuple[Metric, ...] = ()) -> AnalysisTemplate:
+        refs = tuple(map(TemplateRef, names))
+        spec = AnalysisTemplateSpec(templates=refs, metrics=metrics)
+        return AnalysisTemplate(metadata=ObjectMeta(name=name, namespace=NAMESPACE), spec=spec)
+
+    world = released(Analysis(templates=(TemplateRef("a"),)), errors=(0.001,))
+    for one in (template("a", "b"), template("b", "c")):
+        world.cluster.analysis_templates.put(one)
+    wait(world, 20)
+    assert stalled(world).reason == reasons.ANALYSIS_TEMPLATE_NOT_FOUND
+    assert "AnalysisTemplate c, which AnalysisTemplate b names" in stalled(world).message
+    world.cluster.analysis_templates.put(template("c", metrics=(ERRORS,)))
+    wait(world, 20)
+    assert state(world) == (2, StepState.STEP_PAUSED)
+
+
 def test_a_gate_that_gets_data_or_has_a_deadline_is_not_reported_as_one_without_data() -> None:
     slow = released(gated(structs.replace(ERRORS, count=100)), errors=(0.001,))
     wait(slow, 700)
