@@ -145,6 +145,34 @@ async def test_a_step_goes_on_when_its_metrics_pass(watched: Watched, story: Sto
     assert visits[0]["analysis"] == "Passed: 1 of 1 metrics passed"
 
 
+async def test_a_posted_question_and_a_page_of_text_judge_a_step(
+    watched: Watched, story: Story
+) -> None:
+    address = watched.prometheus.address
+    healthy = {"url": f"{address}/-/healthy", "format": "text"}
+    posted = {
+        "url": f"{address}/api/v1/query",
+        "method": "POST",
+        "body": "query=1",
+        "headers": [{"name": "Content-Type", "value": "application/x-www-form-urlencoded"}],
+        "valuePath": "status",
+    }
+    asked = {"interval": "1s", "consecutiveSuccess": 2}
+    await governed(
+        story,
+        gate(
+            {"name": "text", "web": healthy, "success": {"matches": "is Healthy[.]$"}, **asked},
+            {"name": "posted", "web": posted, "success": {"equals": "success"}, **asked},
+        ),
+    )
+    status = (await story.completed()).object["status"]
+    text, answer = status["moonshift"]["visits"][0]["metrics"]
+    assert [one["verdict"] for one in (text, answer)] == ["Passed", "Passed"]
+    assert [one.get("value") for one in answer["readings"]] == ["success", "success"]
+    assert [one.get("value") for one in text["readings"]] == [None, None]
+    assert "Healthy." not in str(status)
+
+
 async def test_a_rising_error_rate_holds_the_step_and_a_person_may_go_on(
     watched: Watched, story: Story
 ) -> None:
