@@ -41,6 +41,21 @@ class OnInconclusive(StrEnum):
     FAIL = "fail"
 
 
+class Method(StrEnum):
+    """How a page is asked."""
+
+    GET = "GET"
+    POST = "POST"
+
+
+class Format(StrEnum):
+    """What a page is."""
+
+    JSON = "json"
+    TEXT = "text"
+    """The whole page is the value, without spaces around it."""
+
+
 # --- the questions ------------------------------------------------------------------------------
 
 
@@ -49,6 +64,15 @@ class Bounds(msgspec.Struct, frozen=True, omit_defaults=True):
 
     min: float | None = None
     max: float | None = None
+
+
+class ValueRule(Bounds, frozen=True, omit_defaults=True):
+    """Numbers within bounds; or values that are equal to `equals`; or texts in which `matches` is found."""
+
+    equals: str | None = None
+    """A text; or a number, where the value is one."""
+    matches: str | None = None
+    """A regular expression: RE2, as far as `controller.domain.gates.expression` reads it."""
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -90,9 +114,13 @@ class PrometheusQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 
 class WebQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A GET of JSON; `valuePath` leads to the number in it, as `data.errorRate` or `results.0.value`."""
+    """A page. In JSON `valuePath` leads to a number or a text, as `data.errorRate` or `results.0.value`."""
 
     url: str = ""
+    method: Method = Method.GET
+    body: str = ""
+    """Sent with a POST; JSON, if `headers` have no other Content-Type."""
+    format: Format = Format.JSON
     value_path: str = ""
     samples_path: str = ""
     headers: tuple[Header, ...] = ()
@@ -138,8 +166,10 @@ class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     initial_delay: str = ""
     count: int | None = None
     """Measurements that count until the metric has passed; without it 1 in a step, no end in the background."""
-    success: Bounds | None = None
-    failure: Bounds | None = None
+    consecutive_success: int = 0
+    """Good measurements in a row with which the metric passes, and without which it never does; 0 is no such rule."""
+    success: ValueRule | None = None
+    failure: ValueRule | None = None
     compare: Comparison | None = None
     min_samples: int = 0
     failure_limit: int = 0
@@ -197,8 +227,9 @@ class Analysis(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class AnalysisTemplateSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Metrics that steps of many Rollouts share."""
+    """Metrics that steps of many Rollouts share; those of the named templates belong to them, too."""
 
+    templates: tuple[TemplateRef, ...] = ()
     args: tuple[Argument, ...] = ()
     metrics: tuple[Metric, ...] = ()
 
@@ -233,7 +264,9 @@ class Reading(StrEnum):
 
 
 class ReadingSeen(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One of the last measurements. Numbers that JSON cannot express are texts: `NaN`, `+Inf`."""
+    """One of the last measurements. Numbers that JSON cannot express are texts: `NaN`, `+Inf`. Of texts only those are
+    shown that the gate's author has written.
+    """
 
     at: datetime | None = None
     reading: str = ""
@@ -254,6 +287,7 @@ class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     taken: int = 0
     """The number of all measurements so far, which also numbers the next one."""
     good: int = 0
+    consecutive_good: int = 0
     bad: int = 0
     unclear: int = 0
     no_data: int = 0
@@ -262,6 +296,15 @@ class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     last_at: datetime | None = None
     readings: tuple[ReadingSeen, ...] = ()
     dry_run: bool = False
+
+
+class MetricRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One metric of a gate that has ended, with its last measurements, as the record of a release keeps it."""
+
+    name: str = ""
+    verdict: str = ""
+    reason: str = ""
+    readings: tuple[ReadingSeen, ...] = ()
 
 
 class AnalysisRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from controller.api.analysis import Analysis, AnalysisRun
+from controller.api.analysis import Analysis, AnalysisRun, MetricRecord
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.quantity import IntOrPercent
 from controller.api.workloads import safe_hash
@@ -310,6 +310,8 @@ class StepVisit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     ended_at: datetime | None = None
     analysis: str = ""
     """The verdict of the step's gate, with its words; empty if it has none."""
+    metrics: tuple[MetricRecord, ...] = ()
+    """The metrics of that gate, each with its last measurements."""
 
 
 class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

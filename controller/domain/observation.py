@@ -19,7 +19,7 @@ from controller.domain.availability import Unavailable
 from controller.domain.config.seen import ConfigState
 from controller.domain.decision import Reference, Value
 from controller.domain.gates.golden import GoldenQueries
-from controller.domain.gates.resolving import Templates
+from controller.domain.gates.nesting import Templates
 from controller.domain.gates.watching import Answer
 
 

@@ -10,7 +10,7 @@ that waits.
 import asyncio
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 from urllib.parse import quote
 from weakref import WeakValueDictionary
@@ -19,8 +19,9 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from controller.api.analysis import Header, SecretKey, SecretRef
+from controller.api.analysis import Header, Method, SecretKey, SecretRef
 from controller.api.decoding import decoded
+from controller.domain.gates.in_body import CONTENT_TYPE, JSON, as_json_text, is_json
 from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.secret_places import secrets_of, with_values
 from controller.measure.confidential import (
@@ -62,15 +63,23 @@ class Request(msgspec.Struct, frozen=True):
     namespace: str
     url: str
     form: Form = ()
+    """Sent with a POST, in the place of `body`."""
     headers: tuple[Header, ...] = ()
     auth: SecretRef | None = None
+    method: Method = Method.GET
+    body: str = ""
     timeout_seconds: int = 10
+
+    @property
+    def content(self) -> bytes | list[tuple[str, str]] | None:
+        """The bytes or the form behind the headers."""
+        return list(self.form) or self.body.encode() or None
 
 
 def texts_of(request: Request) -> tuple[str, ...]:
     """The parts of a request that may contain a Secret's value."""
     values = (*(text for _, text in request.form), *(header.value for header in request.headers))
-    return (request.url, *values)
+    return (request.url, request.body, *values)
 
 
 class Secrets(Protocol):
@@ -145,21 +154,16 @@ class Fetching:
             raise Failed(SECRET_IN_ADDRESS)
         auth = used.get(request.auth.name) if request.auth is not None else None
         secret = auth.values if auth is not None else {}
-        headers = {header.name: header.value for header in request.headers}
-        for name in filter(self._allowed.refuses_header, headers):
-            raise Failed(
-                f"a gate may not send the header {name!r}, which says where a request goes or how it is read"
-            )
+        headers = self._headers_of(request)
         authorization = await self._authorization(request, auth) if auth is not None else {}
-        confidential = confidential_of(
-            secret, filled_in.values(), authorization.get("Authorization", "")
-        )
+        sent = (*filled_in.values(), *map(_in_body_of(request), filled_in.values()))
+        confidential = confidential_of(secret, sent, authorization.get("Authorization", ""))
         if sum(map(len, confidential)) > LONGEST_TEXTS:
             raise Failed(
                 f"values of Secrets with more than {LONGEST_TEXTS} characters are not sent: name a shorter one"
             )
         try:
-            body = await self._sent_twice(url, request.form, _with(headers, authorization), secret)
+            body = await self._sent_twice(url, request, _with(headers, authorization), secret)
         except Status as refused:
             if refused.status == UNAUTHORIZED:
                 # The token may have been taken back before its end.
@@ -171,27 +175,41 @@ class Fetching:
             raise Failed(f"{url.origin()} repeats a value of a Secret in its answer")
         return body
 
+    def _headers_of(self, request: Request) -> dict[str, str]:
+        """The headers of the gate; a body has a type, which is JSON unless the gate says another."""
+        headers = {header.name: header.value for header in request.headers}
+        own_type = {name for name in headers if request.body and name.lower() == CONTENT_TYPE}
+        if len(own_type) > 1:
+            raise Failed(f"a gate sends one Content-Type, and this one has {len(own_type)}")
+        for name in filter(self._allowed.refuses_header, headers):
+            if name in own_type:
+                continue
+            raise Failed(
+                f"a gate may not send the header {name!r}, which says where a request goes or how it is read"
+            )
+        return headers if own_type or not request.body else {**headers, "Content-Type": JSON}
+
     async def _sent_twice(
-        self, url: URL, form: Form, headers: dict[str, str], secret: Mapping[str, str]
+        self, url: URL, request: Request, headers: dict[str, str], secret: Mapping[str, str]
     ) -> bytes:
         try:
-            return await self._sent(url, form, headers, secret)
+            return await self._sent(url, request, headers, secret)
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
             try:
-                return await self._sent(url, form, headers, secret)
+                return await self._sent(url, request, headers, secret)
             except aiohttp.ClientError as again:
                 raise Failed(f"no connection to {url.origin()}: {type(again).__name__}") from again
         except aiohttp.ClientError as error:
             raise Failed(f"{url.origin()} answered something that is no HTTP") from error
 
     async def _sent(
-        self, url: URL, form: Form, headers: dict[str, str], secret: Mapping[str, str]
+        self, url: URL, request: Request, headers: dict[str, str], secret: Mapping[str, str]
     ) -> bytes:
         try:
             async with self._session.request(
-                "POST" if form else "GET",
+                "POST" if request.form else request.method,
                 url,
-                data=list(form) or None,
+                data=request.content,
                 headers=headers,
                 ssl=_tls(secret),
                 allow_redirects=False,
@@ -260,7 +278,7 @@ class Fetching:
             return known
         url = self._checked(asked)
         _sent_to(auth, url)
-        body = await self._sent_twice(url, asked.form, {}, secret)
+        body = await self._sent_twice(url, asked, {}, secret)
         try:
             granted = decoded(body, _Token)
         except msgspec.DecodeError as error:
@@ -308,14 +326,21 @@ def _without_values(request: Request) -> Request:
 def _with_values(request: Request, values: Mapping[SecretKey, str]) -> Request:
     """The request with the values of Secrets in their places."""
     in_url = {one: quote(value, safe="") for one, value in values.items()}
+    in_body = {one: _in_body_of(request)(value) for one, value in values.items()}
     return msgspec.structs.replace(
         request,
         url=with_values(request.url, in_url),
         form=tuple((name, with_values(text, values)) for name, text in request.form),
+        body=with_values(request.body, in_body),
         headers=tuple(
             Header(header.name, with_values(header.value, values)) for header in request.headers
         ),
     )
+
+
+def _in_body_of(request: Request) -> Callable[[str], str]:
+    """How the value of a Secret is written in the body of this request."""
+    return as_json_text if is_json(request.headers) else str
 
 
 def _sent_to(secret: GateSecret, url: URL) -> None:

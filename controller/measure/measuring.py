@@ -166,7 +166,7 @@ class Measuring:
             return f"Job {job_name(key, asked)}"
         if metric.prometheus is not None:
             return metric.prometheus.query
-        return metric.web.url if metric.web is not None else ""
+        return web.shown(metric.web) if metric.web is not None else ""
 
     async def _shared_query(
         self, namespace: str, asked: PrometheusQuery, query: str

@@ -1,7 +1,7 @@
-"""A gate over any JSON page: GET it, and read the number at a path.
+"""A gate over any page: ask for it, and read the number or the text at a path of its JSON, or its whole text.
 
 Invariant: a path is plain names and list positions, `results.0.value`; nothing in a page is executed. A path
-without a value is no data; a value that is no number is an error that does not repeat the value.
+without a value is no data; a value that is neither number nor text is an error that does not repeat the value.
 """
 
 import re
@@ -9,17 +9,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from controller.api.analysis import WebQuery
+from controller.api.analysis import Format, Method, WebQuery
 from controller.api.decoding import decoded
 from controller.measure.fetching import Failed, Fetching, Request
 
+LONGEST_TEXT = 4096
+"""Bytes of a text that is a value."""
 _NUMBER = re.compile("[0-9]{1,9}")
 
 
 class Page(NamedTuple):
     """The value, the number of samples if `samplesPath` asks for it, and why there is no value."""
 
-    value: float | None
+    value: float | str | None
     samples: float | None
     missing: str = ""
 
@@ -31,15 +33,40 @@ async def ask(fetching: Fetching, namespace: str, page: WebQuery) -> Page:
         page.url,
         headers=page.headers,
         auth=page.auth,
+        method=page.method,
+        body=page.body,
         timeout_seconds=page.timeout_seconds,
     )
     body = await fetching.fetch(request)
+    if page.format is Format.TEXT:
+        text = _text(body)
+        return Page(text or None, None, "" if text else "the page is empty,")
     try:
         tree = decoded(body, object)
     except msgspec.DecodeError as error:
         raise Failed("the page is no JSON") from error
-    samples = at(tree, page.samples_path) if page.samples_path else None
-    return Page(at(tree, page.value_path), samples, _why_nothing(tree, page.value_path))
+    samples = number_at(tree, page.samples_path) if page.samples_path else None
+    return Page(value_at(tree, page.value_path), samples, _why_nothing(tree, page.value_path))
+
+
+def _text(body: bytes) -> str:
+    """The whole page, without spaces around it. Raises `Failed`."""
+    text = body.strip()
+    if len(text) > LONGEST_TEXT:
+        raise Failed(
+            f"the page has more than {LONGEST_TEXT // 1024} KiB of text: ask for a shorter page"
+        )
+    try:
+        return text.decode().strip()
+    except UnicodeDecodeError as error:
+        raise Failed("the page is no text in UTF-8") from error
+
+
+def shown(page: WebQuery) -> str:
+    """The request, in one line."""
+    if page.method is Method.GET:
+        return page.url
+    return " ".join((page.method, page.url, page.body)).strip()
 
 
 def _why_nothing(tree: object, path: str) -> str:
@@ -67,8 +94,35 @@ def _position(name: str, values: list[object]) -> int | None:
     return int(name) if is_number and int(name) < len(values) else None
 
 
-def at(tree: object, path: str) -> float | None:
+def value_at(tree: object, path: str) -> float | str | None:
+    """The number or the text at `path`, None if there is nothing. Raises `Failed` if it is neither."""
+    found = _at(tree, path)
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    if not isinstance(found, str):
+        return _number(found, path)
+    if len(found.encode()) > LONGEST_TEXT:
+        raise Failed(f"{path} is a text of more than {LONGEST_TEXT // 1024} KiB")
+    return found
+
+
+def number_at(tree: object, path: str) -> float | None:
     """The number at `path`, None if there is nothing. Raises `Failed` if it is no number."""
+    return _number(_at(tree, path), path)
+
+
+def _number(found: object, path: str) -> float | None:
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, int | float | str):
+        raise Failed(f"{path} is no number")
+    try:
+        return float(found)
+    except (ValueError, OverflowError) as error:
+        raise Failed(f"{path} is no number that can be compared") from error
+
+
+def _at(tree: object, path: str) -> object:
     for name in path.split("."):
         if isinstance(tree, dict):
             tree = tree.get(name)
@@ -76,11 +130,4 @@ def at(tree: object, path: str) -> float | None:
             tree = tree[position]
         else:
             return None
-    if tree is None:
-        return None
-    if isinstance(tree, bool) or not isinstance(tree, int | float | str):
-        raise Failed(f"{path} is no number")
-    try:
-        return float(tree)
-    except (ValueError, OverflowError) as error:
-        raise Failed(f"{path} is no number that can be compared") from error
+    return tree

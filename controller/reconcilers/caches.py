@@ -45,7 +45,7 @@ SHARED_ROUTING = "sharedRouting"
 BLUE_GREEN = "blueGreen"
 """Index of the Rollouts in blue-green style, by namespace."""
 TEMPLATE = "template"
-"""Index of Rollouts: an analysis template that one of their gates names."""
+"""Index of Rollouts and of analysis templates: an analysis template that they name."""
 CONFIG = "config"
 """Index of Rollouts: `namespace/Kind/name` of a ConfigMap or Secret that their pods read, from their status."""
 
@@ -146,6 +146,11 @@ def _by_template(rollout: Rollout) -> Iterable[str]:
     }
 
 
+def _by_named_template(template: AnalysisTemplate) -> Iterable[str]:
+    namespace = template.metadata.namespace
+    return {template_value(namespace, ref) for ref in template.spec.templates}
+
+
 def _blue_green_by_namespace(rollout: Rollout) -> Iterable[str]:
     return (rollout.metadata.namespace,) if rollout.spec.strategy.blue_green else ()
 
@@ -184,8 +189,10 @@ class Caches:
             {UID: lambda r: (r.metadata.uid,), OWNER: _by_owner}
         )
         self.revisions: Store[ControllerRevision] = Store({OWNER: _by_owner})
-        self.analysis_templates: Store[AnalysisTemplate] = Store()
-        self.cluster_analysis_templates: Store[AnalysisTemplate] = Store()
+        self.analysis_templates: Store[AnalysisTemplate] = Store({TEMPLATE: _by_named_template})
+        self.cluster_analysis_templates: Store[AnalysisTemplate] = Store(
+            {TEMPLATE: _by_named_template}
+        )
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
         self.services: Store[Service] = Store()
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})

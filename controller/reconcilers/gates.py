@@ -13,6 +13,7 @@ from controller.api.rollout import Rollout
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Measure
 from controller.domain.gates.golden import GoldenQueries
+from controller.domain.gates.nesting import reached
 from controller.domain.gates.templates import analyses_of
 from controller.domain.gates.watching import Answer
 from controller.kube.resources import (
@@ -73,12 +74,12 @@ class Gates:
     def templates(
         self, rollout: Rollout
     ) -> Mapping[TemplateRef, AnalysisTemplate | Unavailable | None]:
-        """Every template that the Rollout names, in its present form."""
-        return {
-            ref: self._template(rollout.metadata.namespace, ref)
-            for analysis in analyses_of(rollout)
-            for ref in analysis.templates
-        }
+        """Every template that the Rollout needs, in its present form."""
+        namespace = rollout.metadata.namespace
+        found: dict[TemplateRef, AnalysisTemplate | Unavailable | None] = {}
+        for analysis in analyses_of(rollout):
+            found |= reached(analysis.templates, lambda ref: self._template(namespace, ref))
+        return found
 
     def _template(self, namespace: str, ref: TemplateRef) -> AnalysisTemplate | Unavailable | None:
         if ref.cluster_scope:

@@ -163,10 +163,18 @@ class Wiring:
         return [routing.metadata.key for routing in found]
 
     def _of_template(self, template: AnalysisTemplate) -> Iterable[Key]:
-        meta = template.metadata
-        ref = TemplateRef(meta.name, cluster_scope=not meta.namespace)
-        found = self._caches.rollouts.index(TEMPLATE, template_value(meta.namespace, ref))
-        return [rollout.metadata.key for rollout in found]
+        """The Rollouts that name the template, or another one that leads to it."""
+        waiting, known = [template], {template.metadata.key}
+        while waiting:
+            meta = waiting.pop().metadata
+            ref = TemplateRef(meta.name, cluster_scope=not meta.namespace)
+            value = template_value(meta.namespace, ref)
+            for rollout in self._caches.rollouts.index(TEMPLATE, value):
+                yield rollout.metadata.key
+            for store in (self._caches.analysis_templates, self._caches.cluster_analysis_templates):
+                others = store.index(TEMPLATE, value)
+                waiting += (other for other in others if other.metadata.key not in known)
+                known |= {other.metadata.key for other in others}
 
     def _members_of(self, routing: TrafficRouting) -> Iterable[Key]:
         found = self._caches.rollouts.index(SHARED_ROUTING, str(routing.metadata.key))

@@ -11,7 +11,7 @@ from controller.api.rollout import Rollout
 from controller.domain.rollout.words.release_context import moonshift_status
 
 BACKGROUND = 0
-Series = Mapping[str, Sequence[float]]
+Series = Mapping[str, Sequence[float | str]]
 """Values of metrics by name, one a measurement."""
 
 

@@ -27,7 +27,7 @@ class SimulatedMeasures:
         """`answered` is called with the key of a Rollout when an answer came."""
         self._now = now
         self._answered = answered
-        self.series: dict[str, Sequence[float]] = {}
+        self.series: dict[str, Sequence[float | str]] = {}
         self._read: dict[str, int] = {}
         self._answers: dict[tuple[Key, str, str], Answer] = {}
 
@@ -59,6 +59,6 @@ class SimulatedMeasures:
         """The Rollout is gone, or measures nothing any more."""
         self._answers = {place: a for place, a in self._answers.items() if place[0] != key}
 
-    def _value(self, name: str, at: int) -> float | None:
+    def _value(self, name: str, at: int) -> float | str | None:
         values = self.series.get(name, ())
         return values[min(at, len(values) - 1)] if values else None

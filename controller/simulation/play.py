@@ -61,7 +61,7 @@ class Scene(msgspec.Struct, frozen=True):
     """The gateway objects."""
     templates: dict[TemplateRef, AnalysisTemplate] = {}
     """Templates that gates name."""
-    series: dict[str, tuple[float, ...]] = {}
+    series: dict[str, tuple[float | str, ...]] = {}
     """Values of the metrics of gates, one a measurement."""
 
 

@@ -145,6 +145,34 @@ async def test_a_step_goes_on_when_its_metrics_pass(watched: Watched, story: Sto
     assert visits[0]["analysis"] == "Passed: 1 of 1 metrics passed"
 
 
+async def test_a_posted_question_and_a_page_of_text_judge_a_step(
+    watched: Watched, story: Story
+) -> None:
+    address = watched.prometheus.address
+    healthy = {"url": f"{address}/-/healthy", "format": "text"}
+    posted = {
+        "url": f"{address}/api/v1/query",
+        "method": "POST",
+        "body": "query=1",
+        "headers": [{"name": "Content-Type", "value": "application/x-www-form-urlencoded"}],
+        "valuePath": "status",
+    }
+    asked = {"interval": "1s", "consecutiveSuccess": 2}
+    await governed(
+        story,
+        gate(
+            {"name": "text", "web": healthy, "success": {"matches": "is Healthy[.]$"}, **asked},
+            {"name": "posted", "web": posted, "success": {"equals": "success"}, **asked},
+        ),
+    )
+    status = (await story.completed()).object["status"]
+    text, answer = status["moonshift"]["visits"][0]["metrics"]
+    assert [one["verdict"] for one in (text, answer)] == ["Passed", "Passed"]
+    assert [one.get("value") for one in answer["readings"]] == ["success", "success"]
+    assert [one.get("value") for one in text["readings"]] == [None, None]
+    assert "Healthy." not in str(status)
+
+
 async def test_a_rising_error_rate_holds_the_step_and_a_person_may_go_on(
     watched: Watched, story: Story
 ) -> None:
@@ -336,12 +364,37 @@ async def test_a_template_that_comes_later_is_taken_up(watched: Watched, story: 
     await story.completed()
 
 
+async def test_a_template_that_another_one_names_is_taken_up_when_it_comes(
+    watched: Watched, story: Story
+) -> None:
+    serve(watched, story, 0.0)
+    place = collection(TEMPLATES, story.app.namespace)
+    head = {"apiVersion": "rollouts.kruise.io/v1alpha1", "kind": "AnalysisTemplate"}
+    outer = {"metadata": {"name": "outer"}, "spec": {"templates": [{"name": "inner"}]}}
+    await story.client.create(place, {**head, **outer})
+    await governed(story, {"templates": [{"name": "outer"}]})
+    told = await stalled(story, "AnalysisTemplateNotFound")
+    assert "AnalysisTemplate inner, which AnalysisTemplate outer names, does not exist" in told
+    inner = {"metadata": {"name": "inner"}, "spec": {"metrics": [metric()]}}
+    await story.client.create(place, {**head, **inner})
+    await story.completed()
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"web": {"url": "http://x", "valuePath": "a"}}, "exactly one of"),
         ({"success": {"min": 2, "max": 1}}, "min is greater than max"),
         ({"interval": "5 minutes"}, "interval"),
+        ({"success": {"min": 1, "equals": "ok"}}, "or equals; or matches"),
+        ({"success": {"matches": "ok"}}, "matches is for the text of a web page"),
+        ({"success": {"equals": "1"}, "compare": {"ratio": {"max": 1}}}, "compare is for numbers"),
+        ({"count": 2, "consecutiveSuccess": 3}, "consecutiveSuccess is greater than count"),
+        (
+            {"web": {"url": "http://x", "valuePath": "a", "body": "{}"}, "prometheus": None},
+            "a body is sent with a POST",
+        ),
+        ({"web": {"url": "http://x"}, "prometheus": None}, "give valuePath for a page of JSON"),
         ({"minSamples": 5}, "minSamples needs a query"),
         ({"noData": "maybe"}, "noData"),
         ({"job": {"spec": {"template": {}}}}, "exactly one of"),

@@ -13,10 +13,13 @@ from controller.cli.gates.sparkline import sparkline
 from controller.cli.gates.trying import GateTried, MetricTried, SeriesView
 from controller.cli.render.table import plain_table
 from controller.cli.render.words import counted
-from controller.domain.gates.measurement import shown
+from controller.cli.terminal import one_line
+from controller.domain.gates.value_rules import shown
 
 _STYLES = {Reading.GOOD: "green", Reading.BAD: "bold red", Reading.ERROR: "bold red"}
 MAX_STOPS = 10
+MAX_CHARACTERS = 200
+"""Characters of a page's text."""
 
 
 def tried_report(gates: tuple[GateTried, ...]) -> RenderableType:
@@ -58,7 +61,10 @@ def _series(series: SeriesView) -> Text:
 
 
 def _number(value: float | str) -> str:
-    return value if isinstance(value, str) else shown(value)
+    if not isinstance(value, str):
+        return shown(value)
+    line = one_line(value)
+    return line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 1]}…"
 
 
 # --- the past -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from controller.cli.failures import Failure
 from controller.cli.gates.refused import analysis_problems, object_problems
 from controller.cli.simulation.analysis_templates import TEMPLATES, read_as, templates_of
 from controller.cli.simulation.manifests import is_rollout, read_manifests, rollout_of, text_of
-from controller.domain.gates.resolving import Templates
+from controller.domain.gates.nesting import Templates
 from controller.domain.traffic.tree import Tree
 
 BACKGROUND = 0

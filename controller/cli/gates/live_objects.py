@@ -17,6 +17,7 @@ from controller.cli.reading.gateway_watches import look_up
 from controller.cli.reading.session import Session
 from controller.cli.views.any_workload import AnyWorkload
 from controller.domain.availability import Failing, Unavailable
+from controller.domain.gates.nesting import MOST, named_by
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.resources import ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES
 
@@ -27,9 +28,15 @@ async def completed(session: Session, given: Given, name: str) -> Given:
     gates = given.gates or gates_of(rollout)
     templates = dict(given.templates)
     for gate in gates:
-        for ref in gate.analysis.templates:
+        waiting, seen = list(gate.analysis.templates), set[TemplateRef]()
+        while waiting and len(seen) <= MOST:
+            ref = waiting.pop(0)
+            if ref in seen:
+                continue
+            seen.add(ref)
             if ref not in templates:
                 templates[ref] = await _template(session, ref)
+            waiting += named_by(templates[ref])
     workload = await _workload(session, rollout)
     return structs.replace(
         given, gates=gates, rollout=rollout, templates=templates, workload=workload

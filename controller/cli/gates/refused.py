@@ -27,12 +27,29 @@ def _in_order(bounds: JsonObject) -> bool:
     return not (isinstance(least, int | float) and isinstance(most, int | float) and least > most)
 
 
+def _row_fits(metric: JsonObject) -> bool:
+    row, count = metric.get("consecutiveSuccess"), metric.get("count")
+    return not (isinstance(row, int) and isinstance(count, int) and row > count)
+
+
 def _one_of(*names: str) -> Rule:
     return lambda value: sum(name in value for name in names) == 1
 
 
 def _any_of(*names: str) -> Rule:
     return lambda value: any(name in value for name in names)
+
+
+def _has_rule(metric: JsonObject, *names: str) -> bool:
+    return any(name in child(metric, field) for field in ("success", "failure") for name in names)
+
+
+def _one_kind(rule: JsonObject) -> bool:
+    return ("min" in rule or "max" in rule) + ("equals" in rule) + ("matches" in rule) == 1
+
+
+def _path_as_format(page: JsonObject) -> bool:
+    return ("valuePath" in page) != (page.get("format") == "text")
 
 
 OF_ANALYSES: dict[str, Rule] = {
@@ -45,11 +62,31 @@ OF_METRICS: dict[str, Rule] = {
     "a Job measures the new revision only, so it cannot be compared": lambda metric: (
         not ("job" in metric and "compare" in metric)
     ),
+    "compare is for numbers: equals and matches cannot stand beside it": lambda metric: (
+        "compare" not in metric or not _has_rule(metric, "equals", "matches")
+    ),
+    "matches is for the text of a web page": lambda metric: (
+        "web" in metric or not _has_rule(metric, "matches")
+    ),
+    "consecutiveSuccess is greater than count": _row_fits,
     "say what a good value is: success, compare or both": _any_of("success", "compare", "job"),
     "minSamples needs a query for the number of requests: samples or samplesPath": _samples_known,
 }
+OF_PAGES: dict[str, Rule] = {
+    "a body is sent with a POST: give method: POST": lambda page: (
+        "body" not in page or page.get("method") == "POST"
+    ),
+    "give valuePath for a page of JSON, and none for a page of text": _path_as_format,
+    "a page of text has no samplesPath": lambda page: (
+        "samplesPath" not in page or "valuePath" in page
+    ),
+}
 OF_BOUNDS: dict[str, Rule] = {
     "give min, max or both": _any_of("min", "max"),
+    "min is greater than max": _in_order,
+}
+OF_VALUES: dict[str, Rule] = {
+    "give min, max or both; or equals; or matches": _one_kind,
     "min is greater than max": _in_order,
 }
 OF_COMPARISONS: dict[str, Rule] = {
@@ -65,7 +102,7 @@ def object_problems(obj: Tree) -> tuple[str, ...]:
     found = list(schema_problems({**obj}))
     spec = child(_without_nulls({**obj}), "spec")
     if "strategy" not in spec:
-        return (*found, *_of_content(spec, "spec"))
+        return (*found, *_of_analysis(spec, "spec"))
     for style in ("canary", "blueGreen"):
         plan, path = child(spec, "strategy", style), f"spec.strategy.{style}"
         found += _of_owner(plan, path)
@@ -124,14 +161,16 @@ def _of_content(content: JsonObject, path: str) -> Iterator[str]:
         here = f"{path}.metrics[{place}]".removeprefix(".")
         yield from _broken(metric, OF_METRICS, here)
         compare = child(metric, "compare")
+        if "web" in metric:
+            yield from _broken(child(metric, "web"), OF_PAGES, f"{here}.web")
         if "compare" in metric:
             yield from _broken(compare, OF_COMPARISONS, f"{here}.compare")
-        for owner, name, at in (
-            *((metric, name, f"{here}.{name}") for name in ("success", "failure")),
-            *((compare, name, f"{here}.compare.{name}") for name in ("ratio", "difference")),
+        for owner, rules, names, at in (
+            (metric, OF_VALUES, ("success", "failure"), here),
+            (compare, OF_BOUNDS, ("ratio", "difference"), f"{here}.compare"),
         ):
-            if name in owner:
-                yield from _broken(child(owner, name), OF_BOUNDS, at)
+            for name in filter(owner.__contains__, names):
+                yield from _broken(child(owner, name), rules, f"{at}.{name}")
 
 
 def _objects(content: JsonObject, name: str) -> list[JsonObject]:

@@ -16,7 +16,7 @@ from controller.cli.gates.own_sources import Sources
 from controller.cli.views.view import View
 from controller.domain.decision import Measure
 from controller.domain.gates.judging import for_json
-from controller.domain.gates.measurement import Finding, Measurement, read
+from controller.domain.gates.measurement import Finding, Measurement, in_numbers, read
 from controller.domain.gates.watching import Asked
 from controller.measure import prometheus
 from controller.measure.fetching import Failed
@@ -75,6 +75,7 @@ async def tried(sources: Sources, namespace: str, asked: Asked) -> MetricTried:
         *(_series(sources, namespace, side, query, until) for side, query in queries(asked)),
     )
     assert isinstance(measured, Measurement)
+    measured = in_numbers(asked.metric, measured)
     found: Finding = read(asked.metric, measured)
     return MetricTried(
         name=asked.metric.name,

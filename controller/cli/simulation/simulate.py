@@ -161,7 +161,7 @@ async def simulated(
     objects: list[Tree],
     name: str,
     namespace: str,
-    series: dict[str, tuple[float, ...]],
+    series: dict[str, tuple[float | str, ...]],
 ) -> Report:
     """The played release of the chosen Rollout; or the refusal before it."""
     written = _chosen(objects, name)

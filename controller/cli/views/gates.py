@@ -6,12 +6,20 @@ itself; for metrics of templates only the measured values are known.
 
 from datetime import datetime
 
-from controller.api.analysis import Analysis, AnalysisRun, Bounds, Metric, MetricRun, Verdict
+from controller.api.analysis import (
+    Analysis,
+    AnalysisRun,
+    Bounds,
+    Metric,
+    MetricRun,
+    ValueRule,
+    Verdict,
+)
 from controller.api.rollout import Rollout
 from controller.cli.views.steps import under_way
 from controller.cli.views.view import GateMetricView, GateView
 from controller.domain.gates.judging import next_due
-from controller.domain.gates.measurement import shown
+from controller.domain.gates.value_rules import shown
 from controller.domain.rollout.words.release_context import moonshift_status
 
 BACKGROUND = 0
@@ -83,13 +91,19 @@ def _next(metric: Metric, found: MetricRun, started: datetime | None) -> datetim
 def wanted(metric: Metric) -> str:
     """The bounds of a good value, in words."""
     compare = metric.compare
-    parts = [_bounds("", metric.success)]
+    parts = [_bounds("", metric.success), _text(metric.success)]
     if compare is not None:
         parts += [_bounds("ratio to stable ", compare.ratio)]
         parts += [_bounds("difference to stable ", compare.difference)]
     if metric.min_samples:
         parts.append(f"from {metric.min_samples} requests on")
     return ", ".join(filter(None, parts))
+
+
+def _text(rule: ValueRule | None) -> str:
+    if rule is None or (rule.equals is None and rule.matches is None):
+        return ""
+    return f"matches {rule.matches}" if rule.equals is None else f"equal to {rule.equals}"
 
 
 def _bounds(what: str, bounds: Bounds | None) -> str:

@@ -19,6 +19,7 @@ from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import V1BETA1
 from controller.domain.admission.gate_arguments import gates_in
 from controller.domain.gates.judging import SHORTEST_INTERVAL
+from controller.domain.gates.value_rules import why_unusable
 from controller.domain.gates.wording import NO_VALUE, WORDS_OF_A_RELEASE, words_in
 
 _SCHEME = re.compile(r"(https?://|\{\{)", re.IGNORECASE)
@@ -45,6 +46,8 @@ def _of_metric(raw: JsonObject, analysis: JsonObject) -> Iterator[str]:
     yield from _lengths(metric)
     yield from _addresses(metric)
     yield from _unknown_words(metric, analysis)
+    if why := why_unusable(metric):
+        yield why
 
 
 def _lengths(metric: Metric) -> Iterator[str]:

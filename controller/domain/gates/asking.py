@@ -12,8 +12,10 @@ from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.gates.golden import GoldenQueries, expanded
 from controller.domain.gates.jobs import with_bounds
+from controller.domain.gates.nesting import Templates
 from controller.domain.gates.origins import Word, name_of_release
-from controller.domain.gates.resolving import Templates, resolved
+from controller.domain.gates.resolving import resolved
+from controller.domain.gates.value_rules import why_unusable
 from controller.domain.gates.watching import Asked
 from controller.domain.gates.wording import UnknownWord, filled
 
@@ -35,6 +37,8 @@ def asked_about(
         metric = expanded(named, golden)
         if isinstance(metric, str):
             return Refusal(reasons.INVALID_ANALYSIS, metric)
+        if why := why_unusable(metric):
+            return Refusal(reasons.INVALID_ANALYSIS, f"metric {metric.name}: {why}")
         new = filled(metric, known | _side(words, "canary"))
         stable = filled(metric, known | _side(words, "stable")) if metric.compare else None
         for one in (new, stable):

@@ -13,7 +13,7 @@ from datetime import datetime
 import msgspec
 from msgspec import structs
 
-from controller.api.analysis import Bounds, JobQuery, Metric
+from controller.api.analysis import JobQuery, Metric, ValueRule
 from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import GATE, MEASUREMENT, V1BETA1
@@ -23,7 +23,7 @@ LONGEST_NAME = 63
 KEPT_SECONDS = 3600
 """How long a failed Job is kept, so that its log can be read, if the Job has no time of its own."""
 DEADLINE_EXCEEDED = "DeadlineExceeded"
-_SUCCEEDED = Bounds(min=1)
+_SUCCEEDED = ValueRule(min=1)
 
 
 class JobCondition(msgspec.Struct, frozen=True):

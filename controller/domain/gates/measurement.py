@@ -1,6 +1,7 @@
 """One measurement, and its result: good, bad, unclear, no data, or an error.
 
-Invariant: pure and total, for every float: NaN is no data (Prometheus answers 0/0 with it), an infinite value is an
+Invariant: pure and total, for every float and every text: a text is judged as a number where a rule compares numbers,
+and is an error if it is none. NaN is no data (Prometheus answers 0/0 with it), an infinite value is an
 error (it answers 1/0 with it; minus infinity would pass every maximum). A ratio of two zeros is 1: a revision without
 errors is no worse than another one without errors.
 """
@@ -8,8 +9,20 @@ errors is no worse than another one without errors.
 import math
 from datetime import datetime
 
-from controller.api.analysis import Bounds, Metric, NoData, Reading
+from msgspec import structs
+
+from controller.api.analysis import Metric, NoData, Reading
 from controller.domain.decision import Value
+from controller.domain.gates.value_rules import (
+    compared_number,
+    number_in,
+    out_of_bounds,
+    outside,
+    shown,
+    told,
+    unreadable,
+    within,
+)
 
 
 class Measurement(Value, frozen=True):
@@ -21,8 +34,8 @@ class Measurement(Value, frozen=True):
     """
 
     at: datetime
-    value: float | None = None
-    stable: float | None = None
+    value: float | str | None = None
+    stable: float | str | None = None
     samples: float | None = None
     query: str = ""
     error: str = ""
@@ -37,8 +50,25 @@ class Finding(Value, frozen=True):
     reason: str
 
 
+def in_numbers(metric: Metric, measured: Measurement) -> Measurement:
+    """The measurement with numbers in the place of texts, if the metric compares numbers; with an error for any other
+    text.
+    """
+    by = compared_number(metric)
+    values = (measured.value, measured.stable)
+    if not by or not any(isinstance(value, str) for value in values):
+        return measured
+    found = [number_in(value) if isinstance(value, str) else value for value in values]
+    for value, number in zip(values, found, strict=True):
+        if isinstance(value, str) and number is None:
+            error = f"the value is {told(value)}, and {by} compares numbers: use equals or matches"
+            return structs.replace(measured, value=None, stable=None, error=error)
+    return structs.replace(measured, value=found[0], stable=found[1])
+
+
 def read(metric: Metric, measured: Measurement) -> Finding:
     """The result of `measured` for `metric`."""
+    measured = in_numbers(metric, measured)
     if measured.error:
         return Finding(Reading.ERROR, measured.error)
     if infinite := _infinite(metric, measured):
@@ -58,7 +88,7 @@ def _infinite(metric: Metric, measured: Measurement) -> str:
     """The first infinite value that would be judged, in words; empty if there is none."""
     stable = measured.stable if metric.compare is not None else None
     for whose, value in (("new", measured.value), ("stable", stable)):
-        if value is not None and math.isinf(value):
+        if value is not None and not isinstance(value, str) and math.isinf(value):
             sign = "+" if value > 0 else "-"
             return (
                 f"the query answered {sign}Inf for the {whose} revision, which says neither good nor bad: correct "
@@ -74,8 +104,8 @@ def _too_few(wanted: int, samples: float | None) -> str:
     return f"needs {missing} more requests: {counted} of {wanted} so far" if missing > 0 else ""
 
 
-def _is_missing(value: float | None) -> bool:
-    return value is None or math.isnan(value)
+def _is_missing(value: float | str | None) -> bool:
+    return value is None or (not isinstance(value, str) and math.isnan(value))
 
 
 def _nothing_for(revision: str, measured: Measurement) -> str:
@@ -92,26 +122,42 @@ def _without_data(metric: Metric, why: str) -> Finding:
 
 
 def _judged(metric: Metric, measured: Measurement) -> Finding:
-    value = measured.value or 0.0
+    value = 0.0 if measured.value is None else measured.value
+    if why := unreadable(metric, value):
+        return Finding(Reading.ERROR, why)
     wrong = _broken(metric, value, measured.stable)
     if not wrong:
-        return Finding(Reading.GOOD, measured.words or f"{shown(value)} is within its bounds")
-    if metric.failure is None or _outside(metric.failure, value) == "":
+        return Finding(Reading.GOOD, measured.words or _kept(metric, value))
+    failure = metric.failure
+    if failure is None or outside(failure, value) == "":
         return Finding(Reading.BAD, measured.words or wrong)
-    return Finding(Reading.UNCLEAR, f"{wrong}, and it is not within failure either")
+    has_bounds = failure.min is not None or failure.max is not None
+    also = "it is not within failure" if has_bounds else "failure does not describe it"
+    return Finding(Reading.UNCLEAR, f"{wrong}, and {also} either")
 
 
-def _broken(metric: Metric, value: float, stable: float | None) -> str:
+def _kept(metric: Metric, value: float | str) -> str:
+    if metric.success is not None:
+        return within(metric.success, value)
+    return f"{told(value)} is within its bounds"
+
+
+def _broken(metric: Metric, value: float | str, stable: float | str | None) -> str:
     """The first rule that the value breaks, in words; empty if it keeps all."""
-    if metric.success is not None and (out := _outside(metric.success, value)):
-        return f"{shown(value)} is {out}"
-    if metric.compare is None or stable is None:
+    if metric.success is not None and (out := outside(metric.success, value)):
+        return out
+    if (
+        metric.compare is None
+        or stable is None
+        or isinstance(value, str)
+        or isinstance(stable, str)
+    ):
         return ""
     against = f"{shown(value)} against {shown(stable)} of the stable revision"
     ratio, difference = metric.compare.ratio, metric.compare.difference
-    if ratio is not None and (out := _outside(ratio, _ratio(value, stable))):
+    if ratio is not None and (out := out_of_bounds(ratio, _ratio(value, stable))):
         return f"{against}: the ratio {shown(_ratio(value, stable))} is {out}"
-    if difference is not None and (out := _outside(difference, _difference(value, stable))):
+    if difference is not None and (out := out_of_bounds(difference, _difference(value, stable))):
         return f"{against}: the difference {shown(_difference(value, stable))} is {out}"
     return ""
 
@@ -126,17 +172,3 @@ def _ratio(value: float, stable: float) -> float:
 
 def _difference(value: float, stable: float) -> float:
     return 0.0 if value == stable else value - stable
-
-
-def _outside(bounds: Bounds, value: float) -> str:
-    """How a value lies outside of bounds; empty if it lies within."""
-    if bounds.min is not None and value < bounds.min:
-        return f"below {shown(bounds.min)}"
-    if bounds.max is not None and value > bounds.max:
-        return f"above {shown(bounds.max)}"
-    return ""
-
-
-def shown(value: float) -> str:
-    """A number as people read it: four significant digits, no exponent where that is short."""
-    return f"{value:.4g}"

@@ -138,7 +138,9 @@ def _shortest(asked: tuple[Asked, ...]) -> timedelta:
 
 def _length(metric: Metric) -> timedelta:
     between = parse_duration(metric.interval) or timedelta()
-    return (parse_duration(metric.initial_delay) or timedelta()) + (metric.count or 1) * between
+    return (parse_duration(metric.initial_delay) or timedelta()) + max(
+        metric.count or 1, metric.consecutive_success
+    ) * between
 
 
 def begins_of(since: datetime, until: datetime, most: int) -> tuple[datetime, ...]:

@@ -5,18 +5,14 @@ problem; a gate is never measured with a part of its metrics. An argument of the
 Each value keeps the origin of its text: an annotation is no part of a query.
 """
 
-from collections.abc import Mapping
-
-from controller.api.analysis import Analysis, AnalysisTemplate, Argument, Metric, TemplateRef
+from controller.api.analysis import Analysis, Argument, Metric
 from controller.api.meta import ObjectMeta
 from controller.domain import reasons
-from controller.domain.availability import Unavailable
 from controller.domain.decision import Refusal, Value
+from controller.domain.gates.nesting import Templates, in_a_row
 from controller.domain.gates.origins import LONGEST, Origin, Word, unfit
 from controller.domain.gates.secret_places import place_of
 from controller.domain.gates.wording import NO_VALUE
-
-Templates = Mapping[TemplateRef, AnalysisTemplate | Unavailable | None]
 
 
 class Resolved(Value, frozen=True):
@@ -29,12 +25,16 @@ class Resolved(Value, frozen=True):
 def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> Resolved | Refusal:
     """The gate's metrics and arguments, or a missing one."""
     metrics, defaults = analysis.metrics, dict[str, Argument]()
-    for ref in analysis.templates:
-        found = templates.get(ref)
-        if not isinstance(found, AnalysisTemplate):
-            return _missing(ref, found)
+    row = in_a_row(analysis.templates, templates)
+    if isinstance(row, Refusal):
+        return row
+    for found in row:
         metrics += found.spec.metrics
-        defaults |= {argument.name: argument for argument in found.spec.args}
+        defaults |= {
+            argument.name: argument
+            for argument in found.spec.args
+            if _has_value(argument) or argument.name not in defaults
+        }
     twice = _named_twice(metrics)
     if twice:
         text = f"analysis: two metrics are named {twice}; give one of them another name"
@@ -60,13 +60,9 @@ def lacks_a_value(problem: Refusal) -> bool:
     return problem.reason == reasons.INVALID_ANALYSIS and NO_VALUE in problem.message
 
 
-def _missing(ref: TemplateRef, found: Unavailable | None) -> Refusal:
-    kind = "ClusterAnalysisTemplate" if ref.cluster_scope else "AnalysisTemplate"
-    if found is not None:
-        text = f"analysis: {kind} {ref.name} cannot be read: {found.message}"
-        return Refusal(found.reason, text, object=f"{kind} {ref.name}")
-    text = f"analysis: {kind} {ref.name} does not exist: create it, or correct the name"
-    return Refusal(reasons.ANALYSIS_TEMPLATE_NOT_FOUND, text, object=f"{kind} {ref.name}")
+def _has_value(argument: Argument) -> bool:
+    """An argument without one leaves the default of a template that its template names."""
+    return bool(argument.value) or argument.value_from is not None
 
 
 def _named_twice(metrics: tuple[Metric, ...]) -> str:

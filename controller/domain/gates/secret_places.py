@@ -5,7 +5,7 @@ Invariant: decisions and statuses have placeholders; values are filled in only w
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from controller.api.analysis import SecretKey
 
@@ -21,6 +21,11 @@ def secrets_of(texts: Iterable[str]) -> tuple[SecretKey, ...]:
     """The values that the texts need, each once."""
     found = (SecretKey(*place) for text in texts for place in _PLACE.findall(text))
     return tuple(dict.fromkeys(found))
+
+
+def texts_before_places(text: str) -> Iterator[str]:
+    """For each placeholder, the text in front of it."""
+    return (text[: place.start()] for place in _PLACE.finditer(text))
 
 
 def with_values(text: str, values: Mapping[SecretKey, str]) -> str:

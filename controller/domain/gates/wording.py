@@ -12,6 +12,7 @@ from msgspec import structs
 
 from controller.api.analysis import Header, JobQuery, Metric, PrometheusQuery, WebQuery
 from controller.domain.decision import Value
+from controller.domain.gates.in_body import in_json, in_other_body, is_json, misplaced_secret
 from controller.domain.gates.in_job import (
     anywhere_else,
     in_environment,
@@ -85,14 +86,24 @@ def filled(metric: Metric, words: Mapping[str, Word]) -> Metric | UnknownWord:
         return UnknownWord(
             f"metric {metric.name}: the value of {{{{ {first.name} }}}} may not stand there: {first.why}"
         )
-    if (asked := made.prometheus) is not None and secrets_of((asked.query, asked.samples)):
-        return UnknownWord(
-            f"metric {metric.name}: a query gets no value of a Secret, because its result is in the status: use the "
-            "argument in a header or in the address"
-        )
+    if misplaced := _misplaced_secret(made):
+        return UnknownWord(f"metric {metric.name}: {misplaced}")
     if made.job is None:
         return made
     return _with_environment(structs.replace(made, job=None), made.job, words)
+
+
+def _misplaced_secret(metric: Metric) -> str:
+    """Where the metric would send the value of a Secret that may not stand there; empty if it sends none."""
+    if (asked := metric.prometheus) is not None and secrets_of((asked.query, asked.samples)):
+        return (
+            "a query gets no value of a Secret, because its result is in the status: use the argument in a header or "
+            "in the address"
+        )
+    if (page := metric.web) is None or not is_json(page.headers):
+        return ""
+    why = misplaced_secret(page.body)
+    return f"the value of a Secret in the body of the page's request: {why}" if why else ""
 
 
 def _with_environment(
@@ -116,7 +127,7 @@ def _texts(metric: Metric) -> tuple[str, ...]:
     if (asked := metric.prometheus) is not None:
         found += (asked.query, asked.samples, asked.address, *(h.value for h in asked.headers))
     if (page := metric.web) is not None:
-        found += (page.url, *(h.value for h in page.headers))
+        found += (page.url, page.body, *(h.value for h in page.headers))
     if metric.job is not None:
         found += texts_of(metric.job)
     return found
@@ -143,8 +154,9 @@ class _Filling:
     def web(self, page: WebQuery | None) -> WebQuery | None:
         if page is None:
             return None
-        url = self._put(page.url, in_address)
-        return structs.replace(page, url=url, headers=self._headers(page.headers))
+        url, headers = self._put(page.url, in_address), self._headers(page.headers)
+        body = self._put(page.body, in_json if is_json(headers) else in_other_body)
+        return structs.replace(page, url=url, headers=headers, body=body)
 
     def job(self, query: JobQuery | None) -> JobQuery | None:
         return None if query is None else filled_job(query, self._in_job)

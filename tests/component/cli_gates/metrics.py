@@ -35,6 +35,8 @@ class Source:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         form = {key: str(value) for key, value in (await request.post()).items()}
         self.asked.append((request.path, form, request.headers))
+        if request.path == "/health":
+            return web.Response(text="degraded\n")
         if request.path == "/page.json":
             return web.json_response({"rate": 0.25})
         if request.path.endswith("/query_range"):

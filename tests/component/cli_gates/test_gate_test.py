@@ -153,6 +153,35 @@ async def test_a_page_of_json_is_asked_as_well(tmp_path: Path) -> None:
     assert [(path, headers["X-Who"]) for path, _, headers in asked.asked] == [("/page.json", "me")]
 
 
+async def test_a_page_of_text_is_shown_with_its_text(tmp_path: Path) -> None:
+    async with source(always(None)) as asked:
+        health = {
+            "name": "health",
+            "success": {"equals": "ok"},
+            "failure": {"matches": "^down"},
+            "web": {
+                "url": f"{asked.address}/health",
+                "format": "text",
+                "method": "POST",
+                "body": '{"of": "{{ service }}"}',
+            },
+        }
+        file = written(tmp_path, gate(health))
+        result = await gate_test("-f", file, "--arg", "canary.service=shop")
+    assert result.exit_code == 4, result.output
+    assert 'health  Unclear  a text of 8 characters is not "ok"' in result.output
+    assert f'query    POST {asked.address}/health {{"of": "shop"}}' in result.output
+    assert "now      value degraded" in result.output
+
+
+async def test_an_expression_that_cannot_be_used_is_not_asked(tmp_path: Path) -> None:
+    web = {"url": "http://127.0.0.1:1", "valuePath": "a"}
+    bad = {"name": "health", "success": {"matches": "(?=a)"}, "web": web}
+    result = await gate_test("-f", written(tmp_path, gate(bad)))
+    assert result.exit_code == 1
+    assert "success.matches: (?=a) cannot be used: (?=: look-around" in result.output
+
+
 async def test_a_token_of_a_file_takes_the_place_of_the_secret(tmp_path: Path) -> None:
     secret = metric()
     secret["prometheus"]["auth"] = {"name": "prometheus"}
@@ -332,6 +361,26 @@ async def test_from_rollout_fills_words_templates_and_arguments(tmp_path: Path) 
         )
     assert result.exit_code == 0, result.output
     assert asked.queries == {'{hash="new7",not="old1",team="blue"}'}
+
+
+async def test_from_rollout_reads_the_templates_that_templates_name(tmp_path: Path) -> None:
+    outer = {"metadata": {"name": "errors"}, "spec": {"templates": [{"name": "inner"}]}}
+    queried = metric(prometheus={"query": "up"})
+    inner = {
+        "metadata": {"name": "inner"},
+        "spec": {"templates": [{"name": "errors"}], "metrics": [queried]},
+    }
+    fine = {"metadata": {"name": "inner"}, "spec": {"metrics": [queried]}}
+    async with cluster(tmp_path, live_rollout()) as api, source(always(0.0)) as asked:
+        api.collections[TEMPLATES] = [outer, inner]
+        arguments = ("gate", "test", "--from-rollout", "web", "--prometheus", asked.address)
+        circle = await api.run(*arguments)
+        api.collections[TEMPLATES] = [outer, fine]
+        result = await api.run(*arguments)
+    assert circle.exit_code == 1
+    assert "templates name each other in a circle" in circle.output
+    assert result.exit_code == 0, result.output
+    assert asked.queries == {"up"}
 
 
 async def test_a_file_is_tried_with_the_words_of_the_live_release(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
-"""Numbers in the answers of a web page and of a Prometheus, and answers without one."""
+"""Numbers and texts in the answers of a web page and of a Prometheus, and answers without one."""
 
 import pytest
 from aiohttp import web
 
-from controller.api.analysis import WebQuery
+from controller.api.analysis import Format, WebQuery
 from controller.measure import prometheus
 from controller.measure import web as pages_of
 from controller.measure.fetching import Failed
@@ -15,14 +15,16 @@ from tests.component.measure.pages import fetching, json_page, served
     [
         ("a.b", 1.5),
         ("list.1.c", 2.0),
-        ("text", 3.0),
+        ("text", "3"),
+        ("yes", "true"),
+        ("no", "false"),
         ("a.none", None),
         ("list.9", None),
         ("a.b.c", None),
     ],
 )
-async def test_a_page_is_read_at_a_path(path: str, value: float | None) -> None:
-    page = json_page('{"a":{"b":1.5},"list":[0,{"c":2}],"text":"3","n":40}')
+async def test_a_page_is_read_at_a_path(path: str, value: float | str | None) -> None:
+    page = json_page('{"a":{"b":1.5},"list":[0,{"c":2}],"text":"3","yes":true,"no":false,"n":40}')
     async with served(page) as pages, fetching(pages.address) as client:
         asked_page = WebQuery(url=f"{pages.address}/health", value_path=path, samples_path="n")
         found = await pages_of.ask(client, "shop", asked_page)
@@ -57,11 +59,48 @@ async def test_a_path_that_leads_nowhere_says_where_it_ends(path: str, text: str
 
 
 @pytest.mark.parametrize(
-    "body", ['{"a":true}', '{"a":"x"}', '{"a":[]}', "<html>", f'{{"a":1{"0" * 400}}}']
+    "body", ['{"a":{}}', '{"a":[]}', "<html>", f'{{"a":1{"0" * 400}}}', '{"a":1,"n":true}']
 )
-async def test_a_page_without_a_number_is_an_error(body: str) -> None:
+async def test_a_page_without_a_number_or_a_text_is_an_error(body: str) -> None:
     async with served(json_page(body)) as pages, fetching(pages.address) as client:
+        query = WebQuery(url=pages.address, value_path="a", samples_path="n")
         with pytest.raises(Failed, match=r"no (number|JSON)"):
+            await pages_of.ask(client, "shop", query)
+
+
+async def text_at(body: bytes) -> pages_of.Page:
+    """A whole page as a text."""
+
+    async def page(_request: web.Request) -> web.StreamResponse:
+        return web.Response(body=body)
+
+    async with served(page) as pages, fetching(pages.address) as client:
+        query = WebQuery(url=pages.address, format=Format.TEXT)
+        return await pages_of.ask(client, "shop", query)
+
+
+async def test_a_page_of_text_is_its_value_without_spaces_around_it() -> None:
+    assert await text_at(b"\n ok, 3 of 3\r\n") == ("ok, 3 of 3", None, "")
+    assert await text_at(b"x" * pages_of.LONGEST_TEXT + b"\n") == ("x" * 4096, None, "")
+
+
+async def test_an_empty_page_of_text_is_no_data() -> None:
+    assert await text_at(b" \n") == (None, None, "the page is empty,")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [(b"x" * 4097, "more than 4 KiB of text"), (b"\xff\xfe", "the page is no text in UTF-8")],
+)
+async def test_a_page_that_is_no_short_text_is_an_error(body: bytes, why: str) -> None:
+    with pytest.raises(Failed, match=why):
+        await text_at(body)
+
+
+async def test_a_long_text_in_json_is_an_error_that_does_not_repeat_it() -> None:
+    page = json_page('{"a":"' + "é" * 2049 + '"}')
+    async with served(page) as pages, fetching(pages.address) as client:
+        with pytest.raises(Failed, match=r"^a is a text of more than 4 KiB$"):
             await pages_of.ask(client, "shop", WebQuery(url=pages.address, value_path="a"))
 
 

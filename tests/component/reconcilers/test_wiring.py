@@ -3,6 +3,12 @@ import asyncio
 import pytest
 from msgspec import structs
 
+from controller.api.analysis import (
+    Analysis,
+    AnalysisTemplate,
+    AnalysisTemplateSpec,
+    TemplateRef,
+)
 from controller.api.autoscaling import AUTOSCALER
 from controller.api.meta import Condition, Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
@@ -11,6 +17,7 @@ from controller.api.rollout import (
     NetworkRef,
     Rollout,
     RolloutStatus,
+    Step,
     Strategy,
 )
 from controller.api.trafficrouting import TrafficRouting, TrafficRoutingSpec
@@ -52,6 +59,28 @@ def test_another_script_wakes_rollouts_that_were_stalled_and_all_traffic_routing
     )
     wiring.scripts_changed()
     assert woken == [Key("shop", "refused"), Key("shop", "shared")]
+
+
+def test_a_template_wakes_the_rollouts_that_lead_to_it_also_in_a_circle() -> None:
+    caches, woken = Caches(), list[Key]()
+    Wiring(caches, woken.append, woken.append).connect()
+    gate = Analysis(templates=(TemplateRef("a"),))
+    strategy = make_strategy(steps=(Step(replicas=1, analysis=gate),))
+    caches.rollouts.put(make_rollout(strategy=strategy))
+    for name, others in (("a", ("b",)), ("b", ("c", "d")), ("c", ("a",))):
+        caches.analysis_templates.put(analysis_template(name, *others))
+    woken.clear()
+    caches.analysis_templates.put(analysis_template("d"))
+    assert set(woken) == {KEY}
+    woken.clear()
+    caches.analysis_templates.put(analysis_template("e"))
+    assert woken == []
+
+
+def analysis_template(name: str, *names: str) -> AnalysisTemplate:
+    meta = ObjectMeta(name=name, namespace=KEY.namespace)
+    spec = AnalysisTemplateSpec(templates=tuple(map(TemplateRef, names)))
+    return AnalysisTemplate(metadata=meta, spec=spec)
 
 
 def test_an_autoscaler_wakes_blue_green_rollouts_of_its_namespace_without_a_look_at_all_rollouts(

@@ -13,7 +13,13 @@ from controller.domain.traffic.tree import Tree
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"
 RULES = (
-    *(refused.OF_ANALYSES, refused.OF_METRICS, refused.OF_BOUNDS),
+    *(
+        refused.OF_ANALYSES,
+        refused.OF_METRICS,
+        refused.OF_BOUNDS,
+        refused.OF_PAGES,
+        refused.OF_VALUES,
+    ),
     *(refused.OF_COMPARISONS, refused.OF_ARGUMENT_SOURCES),
 )
 
@@ -45,10 +51,16 @@ def test_the_rules_are_those_of_the_crds() -> None:
     assert set(of_gates(rollouts)) == reported
     for name in ("analysistemplates", "clusteranalysistemplates"):
         found = set(messages(yaml.safe_load((CRDS / f"{name}.yaml").read_text())))
-        assert found == reported - set(refused.OF_ANALYSES)
+        assert found == reported
 
 
 GOOD: JsonObject = {"name": "m", "success": {"max": 1}, "prometheus": {"query": "up"}}
+PAGE: JsonObject = {"name": "m", "success": {"max": 1}}
+TEXT: JsonObject = {
+    "name": "m",
+    "success": {"equals": "ok"},
+    "web": {"url": "http://x", "format": "text"},
+}
 JOB: JsonObject = {"name": "m", "job": {"spec": {"template": {}}}}
 
 
@@ -66,6 +78,38 @@ JOB: JsonObject = {"name": "m", "job": {"spec": {"template": {}}}}
             {"metrics": [{**GOOD, "compare": {"ratio": {"min": 2, "max": 1}}}]},
             "metrics[0].compare.ratio: min is greater than max",
         ),
+        (
+            {"metrics": [{**PAGE, "web": {"url": "http://x", "valuePath": "a", "body": "{}"}}]},
+            "metrics[0].web: a body is sent with a POST",
+        ),
+        (
+            {"metrics": [{**PAGE, "web": {"url": "http://x", "format": "text", "valuePath": "a"}}]},
+            "metrics[0].web: give valuePath for a page of JSON, and none for a page of text",
+        ),
+        ({"metrics": [{**PAGE, "web": {"url": "http://x"}}]}, "give valuePath"),
+        (
+            {"metrics": [{**PAGE, "web": {"url": "u", "format": "text", "samplesPath": "n"}}]},
+            "a page of text has no samplesPath",
+        ),
+        (
+            {"metrics": [{**TEXT, "success": {"equals": "ok", "matches": "o"}}]},
+            "metrics[0].success: give min, max or both; or equals; or matches",
+        ),
+        ({"metrics": [{**GOOD, "failure": {"max": 1, "equals": "1"}}]}, "or equals; or matches"),
+        (
+            {"metrics": [{**TEXT, "compare": {"ratio": {"max": 1}}}]},
+            "compare is for numbers: equals and matches cannot stand beside it",
+        ),
+        (
+            {"metrics": [{**GOOD, "compare": {"ratio": {"max": 1}}, "failure": {"equals": "1"}}]},
+            "compare is for numbers",
+        ),
+        (
+            {"metrics": [{**GOOD, "count": 2, "consecutiveSuccess": 3}]},
+            "metrics[0]: consecutiveSuccess is greater than count",
+        ),
+        ({"metrics": [{**GOOD, "failure": {"matches": "x"}}]}, "matches is for the text of a web"),
+        ({"metrics": [{**GOOD, "compare": {"ratio": {"equals": "1"}}}]}, "compare.ratio: give min"),
         ({"metrics": [{**GOOD, "compare": {}}]}, "give ratio, difference or both"),
         (
             {
@@ -86,6 +130,19 @@ def test_a_gate_that_the_api_server_refuses_is_refused(analysis: Tree, why: str)
         {"metrics": [GOOD]},
         {"templates": [{"name": "errors"}]},
         {"metrics": [JOB]},
+        {"metrics": [TEXT]},
+        {"metrics": [{**GOOD, "consecutiveSuccess": 3}]},
+        {"metrics": [{**GOOD, "count": 3, "consecutiveSuccess": 3}]},
+        {"metrics": [{**TEXT, "failure": {"matches": "^bad"}}]},
+        {"metrics": [{**GOOD, "success": {"equals": "3"}}]},
+        {
+            "metrics": [
+                {
+                    **PAGE,
+                    "web": {"url": "http://x", "valuePath": "a", "method": "POST", "body": "{}"},
+                }
+            ]
+        },
         {"metrics": [{**GOOD, "minSamples": 5, "prometheus": {"query": "a", "samples": "b"}}]},
         {"metrics": [{**GOOD, "failure": None, "compare": {"ratio": {"min": 1, "max": 1}}}]},
         {

@@ -419,7 +419,7 @@ def test_v1beta1_is_stored_and_both_are_served() -> None:
 
 
 def test_every_copy_of_a_gates_schema_is_the_same() -> None:
-    steps, backgrounds, metrics = [], [], []
+    steps, backgrounds, metrics, named_templates = [], [], [], []
     for version in named(*PUBLISHED[0])["spec"]["versions"]:
         strategy = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][
             "strategy"
@@ -436,8 +436,10 @@ def test_every_copy_of_a_gates_schema_is_the_same() -> None:
         found = named("CustomResourceDefinition", f"{plural}.rollouts.kruise.io")
         (version,) = found["spec"]["versions"]
         spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-        metrics.append({**spec["metrics"]})
-        assert metrics[-1].pop("minItems") == 1
+        metrics.append(spec["metrics"])
+        named_templates.append(spec["templates"]["items"])
+    named_templates.append(steps[0]["properties"]["templates"]["items"])
+    assert all(one == named_templates[0] for one in named_templates)
     metrics += [one["properties"]["metrics"] for one in (steps[0], backgrounds[0])]
     assert all(one == metrics[0] for one in metrics)
 

@@ -2,8 +2,9 @@
 
 import msgspec
 
+from controller.api.analysis import MetricRecord, ReadingSeen
 from controller.api.history import HISTORY_ROLLOUT_NAME, ObjectRecord
-from controller.api.rollout import MoonshiftStatus
+from controller.api.rollout import MoonshiftStatus, Step, StepVisit
 from controller.domain.decision import OwnScript, Reference
 from controller.domain.history import FinishedRelease, Outcome, history_of
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen
@@ -66,6 +67,19 @@ def test_an_object_of_a_namespaces_script_is_named_and_not_shown() -> None:
     assert shown is not None
     (entry,) = shown.objects
     assert (entry.name, entry.data) == ("web", msgspec.UNSET)
+
+
+def test_the_record_of_a_step_has_the_measurements_of_its_gate() -> None:
+    seen = ReadingSeen(NOW, "Bad", 0.5)
+    visit = StepVisit(
+        step=1, analysis="Failed", metrics=(MetricRecord("errors", "Failed", "bad", (seen,)),)
+    )
+    release = msgspec.structs.replace(
+        record(), ours=MoonshiftStatus(visits=(visit,)), steps=(Step(),)
+    )
+    (step,) = history_of(release).status.canary_steps
+    (metric,) = step.visits[0].metrics
+    assert (metric.name, metric.verdict, metric.readings) == ("errors", "Failed", (seen,))
 
 
 def test_a_release_without_gateway_objects_says_nothing_of_them() -> None:

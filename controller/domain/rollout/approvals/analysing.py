@@ -13,6 +13,7 @@ from controller.api.rollout import RolloutStatus, StepState, StepVisit
 from controller.domain import reasons
 from controller.domain.decision import Action, Note, Refusal, Severity, Value
 from controller.domain.gates.asking import asked_about
+from controller.domain.gates.judging import for_record
 from controller.domain.gates.watching import Asked, Look, look
 from controller.domain.rollout.trouble.reverting import given_up
 from controller.domain.rollout.words import messages
@@ -76,7 +77,8 @@ def _noted(status: RolloutStatus) -> bool:
 def _with_verdict(release: Release, run: AnalysisRun) -> Release:
     """Records the end of the gate in the step's visit, for the record of the release."""
     *before, present = release.ours.visits or (StepVisit(step=run.step, started_at=release.now),)
-    visit = structs.replace(present, analysis=f"{run.verdict}: {run.message}")
+    verdict = f"{run.verdict}: {run.message}"
+    visit = structs.replace(present, analysis=verdict, metrics=for_record(run))
     return release.noting(visits=(*before, visit))
 
 

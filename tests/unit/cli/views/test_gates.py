@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.api.analysis import Bounds, Comparison, Metric
+from controller.api.analysis import Bounds, Comparison, Metric, ValueRule
 from controller.cli.output import plain
 from controller.cli.render.live_tree import rollout_tree
 from controller.cli.render.why import answer
@@ -117,8 +117,10 @@ def test_values_that_json_has_no_number_for_are_shown_as_they_are() -> None:
     ("metric", "text"),
     [
         (Metric(), ""),
-        (Metric(success=Bounds()), ""),
-        (Metric(success=Bounds(min=0.9, max=1)), "at least 0.9 and at most 1"),
+        (Metric(success=ValueRule()), ""),
+        (Metric(success=ValueRule(min=0.9, max=1)), "at least 0.9 and at most 1"),
+        (Metric(success=ValueRule(equals="ok")), "equal to ok"),
+        (Metric(success=ValueRule(matches="^ok")), "matches ^ok"),
         (Metric(compare=Comparison(ratio=Bounds(max=2))), "ratio to stable at most 2"),
         (Metric(compare=Comparison(difference=Bounds(min=-1))), "difference to stable at least -1"),
     ],

@@ -49,6 +49,11 @@ PLACE = "steps[0].analysis.metrics[0]"
         (asked(address="metrics:9090"), "prometheus.address", "http:// or https://"),
         ({"web": {"url": "unix:///run/x", "valuePath": "a"}}, "web.url", "unix:///run/x"),
         ({"golden": {"name": "x", "source": "istio", "address": "tcp://m"}}, "golden.address", ""),
+        (
+            {"web": {"url": "http://m", "valuePath": "a"}, "success": {"matches": "("}},
+            "success.matches",
+            "( cannot be used: a group is not closed",
+        ),
         (asked("{{ nope }}"), "prometheus", "{{ nope }} has no value"),
         (asked("{{ args.nope }}"), "prometheus", "{{ args.nope }} has no value"),
         (

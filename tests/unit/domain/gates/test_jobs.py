@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.api.analysis import Analysis, AnalysisRun, Bounds, JobQuery, Metric, Reading
+from controller.api.analysis import Analysis, AnalysisRun, JobQuery, Metric, Reading, ValueRule
 from controller.api.jsontree import child
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import GATE
@@ -115,8 +115,8 @@ def test_a_job_has_to_succeed_unless_bounds_are_given() -> None:
     analysis = Analysis(metrics=(metric(),))
     found = asked_about(analysis, {}, ObjectMeta(), words, {})
     assert isinstance(found, tuple)
-    assert found[0].metric.success == Bounds(min=1)
-    own = Metric(name="smoke", job=query(), success=Bounds(max=0))
+    assert found[0].metric.success == ValueRule(min=1)
+    own = Metric(name="smoke", job=query(), success=ValueRule(max=0))
     assert jobs.with_bounds(own) == own
 
 

@@ -7,22 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from controller.api.analysis import (
-    Analysis,
-    Bounds,
-    Metric,
-    MetricRun,
-    OnInconclusive,
-    Verdict,
-)
+from controller.api.analysis import Analysis, Metric, MetricRun, OnInconclusive, ValueRule, Verdict
 from controller.domain.gates.judging import MAX_CHARACTERS, counted, gate_verdict, next_due
 from controller.domain.gates.measurement import Measurement
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 METRIC = Metric(
     name="errors",
-    success=Bounds(max=1),
-    failure=Bounds(min=5),
+    success=ValueRule(max=1),
+    failure=ValueRule(min=5),
     count=4,
     failure_limit=1,
     inconclusive_limit=1,
@@ -154,3 +147,51 @@ def test_a_gate_is_as_good_as_its_worst_metric(
 ) -> None:
     analysis = Analysis(on_inconclusive=OnInconclusive(expected))
     assert gate_verdict(analysis, runs) == (verdict, says)
+
+
+# --- good measurements in a row -----------------------------------------------------------------
+
+ROW = structs.replace(METRIC, count=None, consecutive_success=3, failure_limit=5)
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ((GOOD, GOOD), Verdict.RUNNING),
+        ((GOOD, GOOD, GOOD), Verdict.PASSED),
+        ((GOOD, GOOD, BAD, GOOD, GOOD), Verdict.RUNNING),
+        ((GOOD, BAD, GOOD, GOOD, GOOD), Verdict.PASSED),
+        ((GOOD, GOOD, UNCLEAR, GOOD), Verdict.RUNNING),
+        ((GOOD, GOOD, "down", GOOD), Verdict.RUNNING),
+        ((GOOD, GOOD, NONE, NONE, GOOD), Verdict.PASSED),
+        ((BAD,) * 6, Verdict.FAILED),
+        (("down",) * 3, Verdict.INCONCLUSIVE),
+    ],
+)
+@pytest.mark.parametrize("endless", [False, True])
+def test_a_row_of_good_measurements_passes_a_metric(
+    values: tuple[float | str | None, ...], verdict: Verdict, endless: bool
+) -> None:
+    assert after(*values, metric=ROW, endless=endless).verdict == verdict
+
+
+def test_a_row_is_reported_while_it_grows_and_when_it_is_complete() -> None:
+    assert after(GOOD, metric=ROW).reason.endswith("(1 of 3 good ones in a row)")
+    assert after(GOOD, BAD, metric=ROW).reason.endswith("(0 of 3 good ones in a row)")
+    assert after(*[GOOD] * 3, metric=ROW).reason.endswith("(3 good measurements in a row)")
+
+
+def test_a_count_ends_the_wait_for_a_row() -> None:
+    limited = structs.replace(ROW, count=4)
+    assert after(BAD, GOOD, GOOD, GOOD, metric=limited).verdict == Verdict.PASSED
+    ended = after(GOOD, BAD, GOOD, GOOD, metric=limited)
+    assert ended.verdict == Verdict.INCONCLUSIVE
+    assert ended.reason.endswith("(never 3 good ones in a row in 4 measurements)")
+
+
+@given(st.lists(st.sampled_from([GOOD, BAD, UNCLEAR, NONE, "down"]), max_size=30))
+def test_no_run_passes_without_a_row(values: list[float | str | None]) -> None:
+    run = after(*values, metric=ROW)
+    counting = [value for value in values if value is not NONE]
+    has_row = any(counting[at : at + 3] == [GOOD] * 3 for at in range(len(counting)))
+    assert run.verdict != Verdict.PASSED or (has_row and run.consecutive_good == 3)

@@ -15,13 +15,14 @@ from controller.api.analysis import (
     MetricRun,
     NoData,
     Reading,
+    ValueRule,
     Verdict,
 )
 from controller.domain.gates.judging import counted
 from controller.domain.gates.measurement import Measurement, read
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-LOW = Metric(name="errors", success=Bounds(max=0.01))
+LOW = Metric(name="errors", success=ValueRule(max=0.01))
 AS_GOOD = Metric(name="p99", compare=Comparison(ratio=Bounds(max=1.2)))
 NO_WORSE = Metric(name="errors", compare=Comparison(difference=Bounds(max=0.01)))
 
@@ -41,7 +42,7 @@ def measured(
         (LOW, math.inf, None, Reading.ERROR),
         (LOW, -math.inf, None, Reading.ERROR),
         (LOW, 0.01, math.inf, Reading.GOOD),
-        (Metric(name="rate", success=Bounds(min=0.99)), 0.98, None, Reading.BAD),
+        (Metric(name="rate", success=ValueRule(min=0.99)), 0.98, None, Reading.BAD),
         (AS_GOOD, 0.24, 0.2, Reading.GOOD),
         (AS_GOOD, 0.25, 0.2, Reading.BAD),
         (AS_GOOD, 0.0, 0.0, Reading.GOOD),
@@ -66,7 +67,7 @@ def test_a_value_is_good_within_its_bounds(
     ("value", "says"), [(0.5, Reading.GOOD), (2.0, Reading.UNCLEAR), (6.0, Reading.BAD)]
 )
 def test_a_value_between_success_and_failure_is_inconclusive(value: float, says: Reading) -> None:
-    metric = Metric(name="latency", success=Bounds(max=1), failure=Bounds(min=5))
+    metric = Metric(name="latency", success=ValueRule(max=1), failure=ValueRule(min=5))
     assert read(metric, measured(value)).reading is says
 
 
@@ -78,7 +79,7 @@ def test_a_value_between_success_and_failure_is_inconclusive(value: float, says:
 def test_the_owner_decides_the_meaning_of_a_missing_value(
     missing: float | None, expected: NoData, says: Reading
 ) -> None:
-    metric = Metric(name="errors", success=Bounds(max=1), no_data=expected)
+    metric = Metric(name="errors", success=ValueRule(max=1), no_data=expected)
     assert read(metric, measured(missing)).reading is says
     compared = Metric(name="errors", compare=Comparison(), no_data=expected)
     assert read(compared, measured(0.5, missing)).reading is says
@@ -88,14 +89,14 @@ def test_the_owner_decides_the_meaning_of_a_missing_value(
     ("samples", "needed"), [(None, 400), (math.nan, 400), (60.9, 340), (0.0, 400)]
 )
 def test_too_few_requests_are_counted_in_words(samples: float | None, needed: int) -> None:
-    metric = Metric(name="errors", success=Bounds(max=1), min_samples=400, no_data=NoData.FAIL)
+    metric = Metric(name="errors", success=ValueRule(max=1), min_samples=400, no_data=NoData.FAIL)
     found = read(metric, measured(0.0, samples=samples))
     assert found.reading is Reading.NO_DATA
     assert found.reason.startswith(f"needs {needed} more requests")
 
 
 def test_enough_requests_are_judged() -> None:
-    metric = Metric(name="errors", success=Bounds(max=1), min_samples=400)
+    metric = Metric(name="errors", success=ValueRule(max=1), min_samples=400)
     assert read(metric, measured(0.0, samples=400.0)).reading is Reading.GOOD
 
 
@@ -138,7 +139,7 @@ def test_every_number_has_a_reading_and_nothing_without_data_is_good(
     low: float | None,
     high: float | None,
 ) -> None:
-    bounds = Bounds(min=low, max=high)
+    bounds = ValueRule(min=low, max=high)
     metric = Metric(
         name="any",
         success=bounds,

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from controller.api.analysis import Analysis, Bounds, Comparison, Metric, Verdict
+import pytest
+
+from controller.api.analysis import Analysis, Bounds, Comparison, Metric, ValueRule, Verdict
 from controller.domain.gates.replay import Past, begins_of, periods, replay, samples_of
 from controller.domain.gates.watching import Asked
 
@@ -14,7 +16,7 @@ HOUR = timedelta(hours=1)
 
 
 def metric(**fields: object) -> Metric:
-    return Metric(**{"name": "errors", "success": Bounds(max=0.01), "interval": "1m"} | fields)  # type: ignore[arg-type]  # fields of one struct
+    return Metric(**{"name": "errors", "success": ValueRule(max=0.01), "interval": "1m"} | fields)  # type: ignore[arg-type]  # fields of one struct
 
 
 def asked(one: Metric) -> tuple[Asked, ...]:
@@ -112,10 +114,11 @@ def test_a_deadline_makes_a_gate_that_waits_inconclusive() -> None:
     assert found[0].ended == SINCE + 10 * MINUTE
 
 
-def test_a_long_gate_is_waited_for() -> None:
+@pytest.mark.parametrize("fields", [{"count": 5}, {"consecutive_success": 5}])
+def test_a_long_gate_is_waited_for(fields: dict[str, int]) -> None:
     found = replay(
         Analysis(),
-        asked(metric(count=5, interval="30m", initial_delay="10m")),
+        asked(metric(**fields, interval="30m", initial_delay="10m")),
         past(lambda _: 0.0),
         HOURLY[:1],
         UNTIL,

@@ -9,7 +9,6 @@ from controller.api.analysis import (
     AnalysisTemplateSpec,
     Argument,
     ArgumentSource,
-    Bounds,
     Golden,
     Header,
     JobQuery,
@@ -18,6 +17,7 @@ from controller.api.analysis import (
     SecretKey,
     SecretRef,
     TemplateRef,
+    ValueRule,
     WebQuery,
 )
 from controller.api.meta import ObjectMeta
@@ -30,7 +30,7 @@ from controller.domain.gates.resolving import lacks_a_value, resolved
 from controller.domain.gates.wording import UnknownWord, filled
 
 WORKLOAD = ObjectMeta(labels={"team": "shop"}, annotations={"slo": "0.99"})
-ERRORS = Metric(name="errors", success=Bounds(max=1))
+ERRORS = Metric(name="errors", success=ValueRule(max=1))
 REF = TemplateRef("shared")
 
 

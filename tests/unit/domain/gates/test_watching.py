@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import structs
 
-from controller.api.analysis import Analysis, AnalysisRun, Bounds, Metric, Verdict
+from controller.api.analysis import Analysis, AnalysisRun, Metric, ValueRule, Verdict
 from controller.domain.gates.measurement import Measurement
 from controller.domain.gates.watching import Answer, Asked, gate_name, look
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-METRIC = Metric(name="errors", success=Bounds(max=1), count=2, interval="10s")
+METRIC = Metric(name="errors", success=ValueRule(max=1), count=2, interval="10s")
 ASKED = (Asked(METRIC, METRIC, None),)
 RUN = AnalysisRun(step=1, started_at=NOW)
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from controller.api.analysis import Analysis, Bounds, Metric, NoData, OnFailure, PrometheusQuery
+from controller.api.analysis import Analysis, Metric, NoData, OnFailure, PrometheusQuery, ValueRule
 from controller.api.meta import ObjectMeta
 from controller.api.names import TRACK_CONFIG
 from controller.api.rollout import Pause, Step
@@ -37,7 +37,7 @@ ERRORS = Metric(
     "errors",
     prometheus=PrometheusQuery(query="up"),
     interval="1s",
-    success=Bounds(max=0.1),
+    success=ValueRule(max=0.1),
     no_data=NoData.FAIL,
 )
 

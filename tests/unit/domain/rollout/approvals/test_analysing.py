@@ -19,6 +19,7 @@ from controller.api.analysis import (
     OnInconclusive,
     PrometheusQuery,
     TemplateRef,
+    ValueRule,
     Verdict,
 )
 from controller.api.meta import Condition, ObjectMeta
@@ -43,7 +44,7 @@ from tests.unit.builders import (
 from tests.unit.worlds import World
 
 QUERY = PrometheusQuery(query='errors{revision="{{ revision }}"}')
-ERRORS = Metric(name="errors", prometheus=QUERY, success=Bounds(max=0.01), interval="10s")
+ERRORS = Metric(name="errors", prometheus=QUERY, success=ValueRule(max=0.01), interval="10s")
 
 
 def gated(*metrics: Metric, **options: object) -> Analysis:
@@ -100,6 +101,22 @@ def test_a_step_goes_on_when_its_metrics_pass() -> None:
     assert ours_of(world).visits[0].analysis == "Passed: 1 of 1 metrics passed"
 
 
+def test_the_visit_of_a_step_keeps_the_last_measurements_of_its_gate() -> None:
+    metric_of_five = structs.replace(ERRORS, count=5, failure_limit=1)
+    world = released(gated(metric_of_five), errors=(0.001, 0.002, 0.5, 0.003, 0.004))
+    wait(world, 200)
+    (metric,) = ours_of(world).visits[0].metrics
+    assert (metric.name, metric.verdict) == ("errors", Verdict.PASSED)
+    assert [seen.value for seen in metric.readings] == [0.5, 0.003, 0.004]
+    assert [seen.reading for seen in metric.readings] == ["Bad", "Good", "Good"]
+
+
+def test_the_visit_of_a_step_whose_gate_failed_has_the_bad_measurement() -> None:
+    world = released(gated(), errors=(0.9,))
+    (metric,) = ours_of(world).visits[0].metrics
+    assert (metric.verdict, metric.readings[-1].value) == (Verdict.FAILED, 0.9)
+
+
 def test_a_gate_without_data_is_reported_after_ten_minutes_until_there_is_some() -> None:
     world = released(gated())
     wait(world, 500)
@@ -123,6 +140,23 @@ def test_a_metric_of_a_template_without_data_is_reported_too() -> None:
     world.cluster.analysis_templates.put(template)
     wait(world, 700)
     assert stalled(world).reason == reasons.ANALYSIS_WITHOUT_DATA
+
+
+def test_a_template_behind_two_others_wakes_the_release_that_waits_for_it() -> None:
+    def template(name: str, *names: str, metrics: tuple[Metric, ...] = ()) -> AnalysisTemplate:
+        refs = tuple(map(TemplateRef, names))
+        spec = AnalysisTemplateSpec(templates=refs, metrics=metrics)
+        return AnalysisTemplate(metadata=ObjectMeta(name=name, namespace=NAMESPACE), spec=spec)
+
+    world = released(Analysis(templates=(TemplateRef("a"),)), errors=(0.001,))
+    for one in (template("a", "b"), template("b", "c")):
+        world.cluster.analysis_templates.put(one)
+    wait(world, 20)
+    assert stalled(world).reason == reasons.ANALYSIS_TEMPLATE_NOT_FOUND
+    assert "AnalysisTemplate c, which AnalysisTemplate b names" in stalled(world).message
+    world.cluster.analysis_templates.put(template("c", metrics=(ERRORS,)))
+    wait(world, 20)
+    assert state(world) == (2, StepState.STEP_PAUSED)
 
 
 def test_a_gate_that_gets_data_or_has_a_deadline_is_not_reported_as_one_without_data() -> None:
@@ -322,7 +356,7 @@ def test_a_missing_template_is_reported_and_found_when_it_comes() -> None:
 
 def test_canary_style_names_the_extra_deployment() -> None:
     asked = PrometheusQuery(query="x{w='{{ canary.workload }}'}")
-    metric = Metric(name="errors", prometheus=asked, success=Bounds(max=1))
+    metric = Metric(name="errors", prometheus=asked, success=ValueRule(max=1))
     steps = (Step(replicas="20%", analysis=gated(metric)), Step(replicas="50%"))
     strategy = make_strategy(steps=steps, style="canary")
     world = make_world(make_rollout(strategy=strategy))

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
-from controller.api.analysis import Analysis, Bounds, Metric, OnFailure, PrometheusQuery
+from controller.api.analysis import Analysis, Metric, OnFailure, PrometheusQuery, ValueRule
 from controller.api.rollout import (
     BlueGreenStrategy,
     CanaryStrategy,
@@ -355,7 +355,7 @@ def test_a_gate_that_fails_on_the_way_back_holds_and_gives_the_stable_version_no
     metric = Metric(
         name="errors",
         prometheus=PrometheusQuery(query="x"),
-        success=Bounds(max=0.01),
+        success=ValueRule(max=0.01),
         interval="10s",
     )
     gate = Analysis(metrics=(metric,), on_failure=OnFailure.ROLLBACK)
