@@ -239,6 +239,12 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     metavar="[NAMESPACE=]URL",
     help="An address http(s)://HOST[:PORT] that gates may ask (of this namespace); HOST may be *.example.com.",
 )
+@click.option(
+    "--analysis-allow-post",
+    multiple=True,
+    metavar="[NAMESPACE=]URL",
+    help="An address in the same form that gates may ask, and to which they may also send a POST.",
+)
 @click.option("--service-name", envvar="SERVICE_NAME", default=Settings().service_name, hidden=True)
 @click.option("--secret-name", envvar="SECRET_NAME", default=Settings().secret_name, hidden=True)
 @click.option("--identity", default="", help="Name of this replica in the Lease and in Events.")

@@ -72,6 +72,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The address that gates ask which name none."""
     analysis_allow: tuple[str, ...] = ()
     """Addresses that gates may ask, `[NAMESPACE=]http(s)://HOST[:PORT]`."""
+    analysis_allow_post: tuple[str, ...] = ()
+    """Addresses to which gates may send a POST, too; in the same form."""
     identity: str = ""
     service_name: str = "kruise-rollout-webhook-service"
     secret_name: str = names.WEBHOOK_SECRET

@@ -72,7 +72,7 @@ class ValueRule(Bounds, frozen=True, omit_defaults=True):
     equals: str | None = None
     """A text; or a number, where the value is one."""
     matches: str | None = None
-    """A regular expression: RE2, as far as `controller.domain.gates.expression` reads it."""
+    """A regular expression of RE2 (`controller.domain.gates.expression`)."""
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):

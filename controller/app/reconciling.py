@@ -224,6 +224,7 @@ class Reconciling:
         prometheus = filter(None, (settings.prometheus,))
         allowed = (
             *parse_allowed(settings.analysis_allow),
+            *parse_allowed(settings.analysis_allow_post, "--analysis-allow-post", posts=True),
             *parse_allowed(prometheus, "--prometheus"),
         )
         fetching = Fetching(

@@ -63,6 +63,8 @@ class Entry(msgspec.Struct, frozen=True):
     host: str
     port: int
     namespace: str = ""
+    posts: bool = False
+    """Gates may also send a POST there, which may change something."""
 
     def admits(self, namespace: str, url: URL) -> bool:
         """This entry names the address, for this namespace."""
@@ -95,14 +97,20 @@ class AllowList:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = tuple(entries)
 
-    def refusal(self, namespace: str, url: URL) -> str:
-        """Why the address may not be asked; empty if it may."""
+    def refusal(self, namespace: str, url: URL, *, posts: bool = False) -> str:
+        """Why the address may not be asked, or not by a POST; empty if it may."""
         if url.scheme not in _PORTS or not url.host:
             return f"{url.origin() if url.absolute else url} is no address of the form http(s)://host[:port]"
         if url.user or url.password:
             return "an address must not hold a password: name a Secret under auth"
-        if any(entry.admits(namespace, url) for entry in self.entries):
+        admitting = [entry for entry in self.entries if entry.admits(namespace, url)]
+        if any(entry.posts or not posts for entry in admitting):
             return ""
+        if posts:
+            return (
+                f"{url.origin()} is not among the addresses to which gates of namespace {namespace} may send a POST: "
+                "the administrator names them with --analysis-allow-post"
+            )
         return (
             f"{url.origin()} is not among the addresses that gates of namespace {namespace} may ask: the administrator "
             "names them with --analysis-allow"
@@ -123,7 +131,7 @@ class AllowList:
 class Anywhere(AllowList):
     """Every address: for a person's own program, which reaches no more than that person does."""
 
-    def refusal(self, namespace: str, url: URL) -> str:
+    def refusal(self, namespace: str, url: URL, *, posts: bool = False) -> str:
         """Why this text is no address; empty if it is one."""
         if url.scheme not in _PORTS or not url.host:
             return f"{url} is no address of the form http(s)://host[:port]"
@@ -138,12 +146,14 @@ class Anywhere(AllowList):
         return True
 
 
-def parse_allowed(texts: Iterable[str], flag: str = "--analysis-allow") -> tuple[Entry, ...]:
+def parse_allowed(
+    texts: Iterable[str], flag: str = "--analysis-allow", *, posts: bool = False
+) -> tuple[Entry, ...]:
     """Entries `[NAMESPACE=]http(s)://HOST[:PORT]`, HOST perhaps `*.example.com`. Raises `BadConfiguration`."""
-    return tuple(_entry(text, flag) for text in texts)
+    return tuple(_entry(text, flag, posts=posts) for text in texts)
 
 
-def _entry(text: str, flag: str) -> Entry:
+def _entry(text: str, flag: str, *, posts: bool) -> Entry:
     before, equals, after = text.partition("=")
     namespace, address = (before, after) if equals and "://" not in before else ("", text)
     url = URL(address)
@@ -151,9 +161,8 @@ def _entry(text: str, flag: str) -> Entry:
         raise BadConfiguration(
             f"{flag}: {text!r} is not [NAMESPACE=]http(s)://HOST[:PORT]; HOST may be *.example.com"
         )
-    return Entry(
-        url.scheme, url.host.rstrip(".").lower(), url.port or _PORTS[url.scheme], namespace
-    )
+    host, port = url.host.rstrip(".").lower(), url.port or _PORTS[url.scheme]
+    return Entry(url.scheme, host, port, namespace, posts)
 
 
 def _is_address(host: str) -> bool:

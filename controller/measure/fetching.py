@@ -241,7 +241,8 @@ class Fetching:
             host = url.host
         except ValueError as error:
             raise Failed("an address that is no URL cannot be asked") from error
-        refusal = self._allowed.refusal(request.namespace, url)
+        posts = request.method is Method.POST
+        refusal = self._allowed.refusal(request.namespace, url, posts=posts)
         if refusal:
             raise Failed(refusal)
         try:

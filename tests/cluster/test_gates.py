@@ -60,7 +60,8 @@ async def watched(
         Plane.start(tmp_path_factory.mktemp("gates-plane")) as plane,
     ):
         await install_gateway_kinds(plane)
-        extra = (f"--prometheus={prometheus.address}", MORE_IS_LOGGED)
+        allowed = f"--analysis-allow-post={prometheus.address}"
+        extra = (f"--prometheus={prometheus.address}", allowed, MORE_IS_LOGGED)
         async with (
             kept_product(plane, tmp_path_factory.mktemp("gates"), extra=extra) as product,
             plane.recorder(*RECORDED) as recorder,

@@ -69,9 +69,12 @@ class Secrets:
 
 
 @asynccontextmanager
-async def fetching(*allowed: str, secrets: Secrets | None = None) -> AsyncIterator[Fetching]:
-    """The client of gates, allowed to ask these addresses."""
-    found = Fetching(AllowList(parse_allowed(allowed)), secrets or Secrets())
+async def fetching(
+    *allowed: str, secrets: Secrets | None = None, posts: bool = True
+) -> AsyncIterator[Fetching]:
+    """The client of gates, allowed to ask these addresses, and to send them a POST."""
+    entries = parse_allowed(allowed, posts=posts)
+    found = Fetching(AllowList(entries), secrets or Secrets())
     try:
         yield found
     finally:

@@ -132,3 +132,11 @@ def test_a_post_is_shown_with_its_body_and_without_the_value_of_its_secret() -> 
     query = structs.replace(posted(f'{{"key": "{PLACE}"}}'), url="http://a/b")
     assert pages_of.shown(query) == f'POST http://a/b {{"key": "{PLACE}"}}'
     assert pages_of.shown(WebQuery("http://a/b")) == "http://a/b"
+
+
+async def test_a_post_goes_only_to_an_address_that_is_allowed_to_get_one() -> None:
+    received = Received()
+    async with served(received) as pages, fetching(pages.address, posts=False) as client:
+        with pytest.raises(Failed, match=r"may send a POST: .* --analysis-allow-post"):
+            await pages_of.ask(client, "shop", structs.replace(posted("{}"), url=pages.address))
+    assert received.bodies == []

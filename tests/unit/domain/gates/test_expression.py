@@ -1,15 +1,12 @@
 """Expressions about texts: RE2's meaning, and a time that nobody can stretch."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.domain.gates.expression import (
-    DEEPEST,
-    LARGEST,
     LONGEST_PATTERN,
     LONGEST_TEXT,
     Expression,
@@ -82,6 +79,10 @@ def test_an_expression_finds_what_the_same_one_of_python_finds(pattern: str, tex
         ("[.]", "x", False),
         ("\\D", "1", False),
         ("(a*)*b", "aab", True),
+        ("(?i)ok", "OK", True),
+        ("\\bok\\b", "not ok.", True),
+        ("^\\pL+$", "é", True),
+        ("^[[:alpha:]]+$", "a1", False),
     ],
 )
 def test_an_expression_means_what_it_means_in_re2(pattern: str, text: str, finds: bool) -> None:
@@ -95,15 +96,7 @@ def test_an_expression_means_what_it_means_in_re2(pattern: str, text: str, finds
         ("a**", "repeats a repetition"),
         ("(?=a)", "look-around"),
         ("(a)\\1", "back reference"),
-        ("(?i)ok", "flags such as (?i) are not known here"),
-        ("x(?i:ok)y", "flags such as (?i) are not known here"),
-        ("\\pL", "\\p is not known here"),
-        ("a\\bc", "\\b is not known here"),
-        ("[\\pL]", "\\p is not known here"),
-        ("[[:alpha:]]", "classes such as [:alpha:] are not known here"),
-        ("[!-\\101]", "\\1 is not known here"),
-        ("(a{20}){20}", f"more than {LARGEST} parts"),
-        ("(" * (DEEPEST + 1) + ")" * (DEEPEST + 1), "nested more than"),
+        (r"(\pL{30}){30}", "RE2 refuses it: pattern too large"),
         ("a" * (LONGEST_PATTERN + 1), f"{LONGEST_PATTERN} characters at most"),
     ],
 )
@@ -125,7 +118,5 @@ def test_an_expression_that_is_not_known_is_refused_in_words(pattern: str, why: 
     ],
 )
 def test_no_expression_takes_long(pattern: str) -> None:
-    """Each of these takes `re` longer than a day."""
-    began = time.process_time()
+    """Each of these takes `re` longer than a day: with `re`, this test would not end."""
     assert not found(pattern, "a" * LONGEST_TEXT)
-    assert time.process_time() - began < 5

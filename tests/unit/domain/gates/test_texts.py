@@ -134,7 +134,7 @@ def test_the_status_shows_a_text_that_is_a_number_as_one() -> None:
     ("asked", "why"),
     [
         (metric(ValueRule(matches="(")), "success.matches: ( cannot be used: a group is not"),
-        (metric(OK, failure=ValueRule(matches="(?i)x")), "failure.matches: (?i)x cannot be used"),
+        (metric(OK, failure=ValueRule(matches="(?=x)")), "failure.matches: (?=x) cannot be used"),
         (
             Metric("m", prometheus=PrometheusQuery(query="up"), success=OK),
             "success.equals: ok is no number, and only a web page answers a text",
