@@ -21,7 +21,7 @@ from controller.domain.decision import (
     Refusal,
     SetFinalizers,
 )
-from controller.domain.routes.sides import next_look
+from controller.domain.sides import next_look
 from controller.domain.traffic import named_content
 from controller.domain.traffic.drift.policy import Drift
 from controller.domain.traffic.drift.reaction import notes_of_drift, without_put_back

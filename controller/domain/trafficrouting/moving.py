@@ -19,7 +19,7 @@ from controller.domain.decision import (
     Value,
 )
 from controller.domain.observation import RoutePresent, RouteSeen
-from controller.domain.routes.sides import Sides
+from controller.domain.sides import Sides
 from controller.domain.traffic.named_content import settles_in
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use, next_to_restore
 from controller.domain.trafficrouting.plans import plans_of

@@ -7,7 +7,7 @@ from controller.api.rollout import PatchMetadata, Rollout
 from controller.domain.decision import (
     RoutePlan,
 )
-from controller.domain.routes.sides import Side, SideRevision, Sides, is_led_away
+from controller.domain.sides import Side, SideRevision, Sides, is_led_away
 from controller.domain.traffic.plan.traffic_plan import all_to_new, references_of, route_plan
 from controller.domain.trafficrouting.seen import TrafficRoutingSeen, owner_of
 

@@ -11,7 +11,7 @@ from controller.domain.decision import (
     Refusal,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
-from controller.domain.routes.sides import SideRevision, Sides
+from controller.domain.sides import SideRevision, Sides
 from controller.domain.traffic.plan.abilities import missing_abilities, name_of_script
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
 from controller.domain.trafficrouting.plans import common_metadata

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from controller.api.rollout import EmptySide
 from controller.api.workloads import Pod
 from controller.domain.observation import RoutePresent
-from controller.domain.routes.sides import (
+from controller.domain.sides import (
     ROUTES,
     Side,
     SideRevision,
@@ -89,7 +89,7 @@ def empty_sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
 
 
 class _Observed(NamedTuple):
-    """The facts of one side of a shared route (`routes/sides`)."""
+    """The facts of one side of a shared route (`sides`)."""
 
     ready: bool
     wrong: bool

@@ -1,4 +1,4 @@
-"""The facts of the sides without ready pods, from which their record advances (`routes/sides`).
+"""The facts of the sides without ready pods, from which their record advances (`sides`).
 
 `empty_side_routes` moves the shares that this record names. A share moves after the grace period, or at once if no pod
 of the side is wanted. This room returns a status and no action.
@@ -20,7 +20,7 @@ from controller.domain.rollout.routes.empty_sides import (
 from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
-from controller.domain.routes.sides import ROUTES, SERVICE, Side, SideRevision, advanced
+from controller.domain.sides import ROUTES, SERVICE, Side, SideRevision, advanced
 from controller.domain.target import Pinned, Traffic
 
 PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
@@ -42,7 +42,7 @@ def noted(release: Release) -> Release:
 
 
 class _Observed(NamedTuple):
-    """The facts of one side of a release (`routes/sides`)."""
+    """The facts of one side of a release (`sides`)."""
 
     release: Release
     side: Side

@@ -26,14 +26,7 @@ from controller.domain.rollout.routes.shared_routing import shared_side_is_empty
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
-from controller.domain.routes.sides import (
-    ROUTES,
-    SERVICE,
-    Side,
-    SideRevision,
-    is_led_away,
-    next_look,
-)
+from controller.domain.sides import ROUTES, SERVICE, Side, SideRevision, is_led_away, next_look
 
 
 def with_shares_led_away(release: Release, stop: Stop) -> Stop:

@@ -11,7 +11,7 @@ from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
-from controller.domain.routes.sides import ROUTES, Side, SideRevision, is_led_away
+from controller.domain.sides import ROUTES, Side, SideRevision, is_led_away
 from controller.domain.traffic.validation.selecting import selects_pods
 
 

@@ -16,7 +16,7 @@ from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.rollout.words.status import with_moonshift_status
 from controller.domain.rollout.words.transition import Stop
-from controller.domain.routes.sides import SERVICE, Side, SideRevision
+from controller.domain.sides import SERVICE, Side, SideRevision
 from tests.unit.builders import KEY, make_set_world, make_world, status_of
 from tests.unit.domain.rollout.scenes import started
 from tests.unit.worlds import World

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from controller.api.rollout import EmptySide
-from controller.domain.routes.sides import ROUTES, Side, SideRevision, advance, next_look
+from controller.domain.sides import ROUTES, Side, SideRevision, advance, next_look
 from tests.unit.builders import NOW
 
 GRACE = timedelta(seconds=3)

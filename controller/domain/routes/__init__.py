@@ -1,1 +1,0 @@
-"""Rules that a Rollout's own routes and shared routes have in common."""
