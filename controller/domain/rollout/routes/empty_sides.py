@@ -1,8 +1,7 @@
 """Sides of a Rollout's own traffic that have no ready endpoint, and the record of where their share was sent.
 
-Invariant: pure look-ups. A pod counts only when the
-Service's EndpointSlices list it as ready and it has the side's revision, because a slice does not say which selector it
-reflects. Must not decide anything: `empty_side_routes` does.
+Invariant: pure look-ups. A pod counts only when the Service's EndpointSlices list it as ready and it has the side's
+revision, because a slice does not say which selector it reflects. Must not decide anything: `empty_side_routes` does.
 """
 
 from collections.abc import Iterable, Mapping
