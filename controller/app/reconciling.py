@@ -32,10 +32,10 @@ from controller.kube.client import KubeClient
 from controller.kube.events import EventRecorder
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import Resource
-from controller.measure import golden
-from controller.measure.egress import AllowList, api_server_addresses, parse_allowed
-from controller.measure.fetching import Fetching
-from controller.measure.measuring import Measuring
+from controller.outbound import golden
+from controller.outbound.egress import AllowList, api_server_addresses, parse_allowed
+from controller.outbound.fetching import Fetching
+from controller.outbound.measuring import Measuring
 from controller.reconcilers.account_rights import AccountRights
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.reporting import Reporting

@@ -37,8 +37,8 @@ from controller.errors import (
 from controller.kube.resources import JOBS, ROLLOUTS
 from controller.kube.verbs import Creates, Deletes, Gets, Watches
 from controller.kube.watch import read_event
-from controller.measure.fetching import Failed
-from controller.measure.job import FinishedJob
+from controller.outbound.fetching import Failed
+from controller.outbound.job import FinishedJob
 from controller.runtime.backoff import Backoff
 
 SOONEST, LATEST = 0.5, 15.0

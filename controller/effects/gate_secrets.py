@@ -16,7 +16,7 @@ from controller.domain.missing_rights import with_remedy
 from controller.errors import Forbidden, MoonshiftError, NotFound
 from controller.kube.resources import SECRETS
 from controller.kube.verbs import Gets
-from controller.measure.fetching import Failed
+from controller.outbound.fetching import Failed
 
 
 class _Secret(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Metric sources of a simulated cluster: each metric has given values, one for each measurement.
 
-Invariant: it answers like `controller.measure.measuring`: it keeps one answer for a metric of a gate, for the next
+Invariant: it answers like `controller.outbound.measuring`: it keeps one answer for a metric of a gate, for the next
 observation. The last value of a series repeats; a metric without a series has no data. The stable revision's value, for
 comparisons, has a series of its own: `NAME/stable`.
 """

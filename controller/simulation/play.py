@@ -32,7 +32,7 @@ from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode, same
 from controller.effects.gateways import ScriptRunner
 from controller.kube.resources import SERVICES
-from controller.measure.golden import packaged
+from controller.outbound.golden import packaged
 from controller.simulation import gates
 from controller.simulation.api_server.server import Admission
 from controller.simulation.cluster import NoRest, SimulatedCluster

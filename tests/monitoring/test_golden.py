@@ -12,7 +12,7 @@ from controller.api.analysis import Golden, Metric
 from controller.domain.gates.golden import expanded
 from controller.domain.gates.origins import name_of_release
 from controller.domain.gates.wording import filled
-from controller.measure.golden import packaged
+from controller.outbound.golden import packaged
 from localcluster.extras import ensure_extra
 from localcluster.progress import SilentReporter
 from localcluster.prometheus import PROMTOOL
@@ -152,4 +152,4 @@ def test_every_source_has_both_queries() -> None:
 def test_the_queries_are_part_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     data = project["tool"]["setuptools"]["package-data"]
-    assert data["controller.measure"] == ["golden/*.toml"]
+    assert data["controller.outbound"] == ["golden/*.toml"]

@@ -27,7 +27,7 @@ ROOMS = (
     "controller/kube",
     "controller/runtime",
     "controller/scripts",
-    "controller/measure",
+    "controller/outbound",
     "controller/webhook",
     "controller/certificates",
     "luaworker",

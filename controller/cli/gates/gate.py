@@ -31,7 +31,7 @@ from controller.domain.gates.asking import asked_about
 from controller.domain.gates.resolving import lacks_a_value
 from controller.domain.gates.watching import Asked
 from controller.kube.client import KubeClient
-from controller.measure.golden import packaged
+from controller.outbound.golden import packaged
 
 _CODES = {
     Reading.GOOD: ExitCode.OK,

@@ -23,9 +23,9 @@ from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.watching import Asked
 from controller.effects.gate_secrets import GateSecrets
 from controller.kube.client import KubeClient
-from controller.measure.egress import Anywhere
-from controller.measure.fetching import Failed, Fetching, Secrets
-from controller.measure.measuring import Measuring
+from controller.outbound.egress import Anywhere
+from controller.outbound.fetching import Failed, Fetching, Secrets
+from controller.outbound.measuring import Measuring
 
 COMMAND_LINE = "command-line"
 

@@ -25,8 +25,8 @@ from controller.domain.gates.replay import (
     samples_of,
 )
 from controller.domain.gates.watching import Asked
-from controller.measure import prometheus
-from controller.measure.fetching import Failed
+from controller.outbound import prometheus
+from controller.outbound.fetching import Failed
 
 MAX_RELEASES = 400
 MOST_VALUES = 20_000

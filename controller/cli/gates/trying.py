@@ -18,8 +18,8 @@ from controller.domain.decision import Measure
 from controller.domain.gates.judging import for_json
 from controller.domain.gates.measurement import Finding, Measurement, in_numbers, read
 from controller.domain.gates.watching import Asked
-from controller.measure import prometheus
-from controller.measure.fetching import Failed
+from controller.outbound import prometheus
+from controller.outbound.fetching import Failed
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)

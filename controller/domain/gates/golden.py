@@ -1,7 +1,7 @@
 """Packaged queries by name: `success-rate` of `istio` instead of a page of PromQL.
 
 Invariant: a golden metric becomes an ordinary Prometheus query before its words are filled in, so that everything else
-knows one kind of query only. The queries are data (`controller/measure/golden`), given with the observation.
+knows one kind of query only. The queries are data (`controller/outbound/golden`), given with the observation.
 """
 
 from collections.abc import Mapping

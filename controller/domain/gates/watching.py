@@ -2,7 +2,7 @@
 
 Invariant: pure. Each measurement has a number; an answer counts only if it has the next number, so an answer that comes
 twice, or that an earlier leader asked for, counts once. Two equal questions at the same time are one request
-(`controller.measure`). Metrics are known by name: one that a template gains during a gate is measured too.
+(`controller.outbound`). Metrics are known by name: one that a template gains during a gate is measured too.
 """
 
 from datetime import datetime

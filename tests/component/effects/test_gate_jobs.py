@@ -14,8 +14,8 @@ from controller.domain.decision import Measure
 from controller.domain.gates import jobs
 from controller.effects.gate_jobs import GateJobs
 from controller.kube.resources import JOBS, ROLLOUTS
-from controller.measure.fetching import Failed
-from controller.measure.job import FinishedJob
+from controller.outbound.fetching import Failed
+from controller.outbound.job import FinishedJob
 from tests.component.effects.api_double import NAMESPACE, ApiDouble, Object
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from controller.api.jsontree import JsonObject
 from controller.effects.gate_secrets import GateSecrets
 from controller.errors import Forbidden, NotFound
 from controller.kube.resources import SECRETS, Resource
-from controller.measure.fetching import Failed
+from controller.outbound.fetching import Failed
 
 
 class Shelf:

@@ -11,7 +11,7 @@ import msgspec
 
 from controller.api.analysis import Format, Method, WebQuery
 from controller.api.decoding import decoded
-from controller.measure.fetching import Failed, Fetching, Request
+from controller.outbound.fetching import Failed, Fetching, Request
 
 LONGEST_TEXT = 4096
 """Bytes of a text that is a value."""

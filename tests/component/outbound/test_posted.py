@@ -7,9 +7,9 @@ from aiohttp import web
 from msgspec import structs
 
 from controller.api.analysis import Header, Method, WebQuery
-from controller.measure import web as pages_of
-from controller.measure.fetching import Failed, Request
-from tests.component.measure.pages import Secrets, fetching, served
+from controller.outbound import web as pages_of
+from controller.outbound.fetching import Failed, Request
+from tests.component.outbound.pages import Secrets, fetching, served
 
 SECRET = 'p"w\\{{é'
 CREDS = Secrets(creds={"key": SECRET + "\n"})

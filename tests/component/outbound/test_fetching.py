@@ -10,11 +10,11 @@ from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from controller.api.analysis import Header, PrometheusQuery, SecretRef
-from controller.measure import prometheus
-from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, MAX_OF_NAMESPACE, Failed, Request
-from controller.measure.tokens import LONGEST
+from controller.outbound import prometheus
+from controller.outbound.fetching import MAX_AT_ONCE, MAX_BYTES, MAX_OF_NAMESPACE, Failed, Request
+from controller.outbound.tokens import LONGEST
 from tests.component.luaworker.certificates import authority, write_pair
-from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
+from tests.component.outbound.pages import Answer, Secrets, fetching, json_page, served, vector
 
 
 async def asked(

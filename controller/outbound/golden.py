@@ -13,7 +13,7 @@ from controller.domain.gates.golden import GoldenQuery
 def packaged() -> dict[tuple[str, str], GoldenQuery]:
     """Every packaged query, by source and name."""
     found: dict[tuple[str, str], GoldenQuery] = {}
-    for entry in resources.files("controller.measure").joinpath("golden").iterdir():
+    for entry in resources.files("controller.outbound").joinpath("golden").iterdir():
         source, dot, ending = entry.name.rpartition(".")
         if dot and ending == "toml":
             tables = tomllib.loads(entry.read_text("utf-8"))

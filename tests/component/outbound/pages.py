@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from controller.domain.gates.secret_destinations import GateSecret
-from controller.measure.egress import AllowList, parse_allowed
-from controller.measure.fetching import Failed, Fetching
+from controller.outbound.egress import AllowList, parse_allowed
+from controller.outbound.fetching import Failed, Fetching
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -6,11 +6,11 @@ import pytest
 from aiohttp import web
 
 from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
-from controller.measure import prometheus
-from controller.measure import web as pages_of
-from controller.measure.fetching import MAX_BYTES, Failed, Request
-from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
-from tests.component.measure.test_fetching import asked
+from controller.outbound import prometheus
+from controller.outbound import web as pages_of
+from controller.outbound.fetching import MAX_BYTES, Failed, Request
+from tests.component.outbound.pages import Answer, Secrets, fetching, json_page, served, vector
+from tests.component.outbound.test_fetching import asked
 
 PLACE = "{{ secret creds/tenant }}"
 CREDS = Secrets(creds={"tenant": "e u/1\n"})

@@ -8,10 +8,10 @@ from aiohttp import web
 from controller.api.analysis import JobQuery, Metric, PrometheusQuery, WebQuery
 from controller.api.meta import Key
 from controller.domain.decision import Measure
-from controller.measure.fetching import Fetching
-from controller.measure.job import FinishedJob
-from controller.measure.measuring import Measuring
-from tests.component.measure.pages import Pages, fetching, json_page, served, vector
+from controller.outbound.fetching import Fetching
+from controller.outbound.job import FinishedJob
+from controller.outbound.measuring import Measuring
+from tests.component.outbound.pages import Pages, fetching, json_page, served, vector
 
 KEY, OTHER = Key("shop", "web"), Key("shop", "other")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ import threading
 import pytest
 from aiohttp.abc import ResolveResult
 
-from controller.measure import dns
-from controller.measure.dns import ASKER, MAX_OF_ASKER, Names
+from controller.outbound import dns
+from controller.outbound.dns import ASKER, MAX_OF_ASKER, Names
 
 
 class Hanging:

@@ -24,15 +24,15 @@ from controller.api.decoding import decoded
 from controller.domain.gates.in_body import CONTENT_TYPE, JSON, as_json_text, is_json
 from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.secret_places import secrets_of, with_values
-from controller.measure.confidential import (
+from controller.outbound.confidential import (
     LONGEST_TEXTS,
     confidential_of,
     repeated_in_answer,
     repeated_in_refusal,
 )
-from controller.measure.dns import ASKER, Names
-from controller.measure.egress import AllowList, CheckedResolver, Refused
-from controller.measure.tokens import LONGEST, Tokens
+from controller.outbound.dns import ASKER, Names
+from controller.outbound.egress import AllowList, CheckedResolver, Refused
+from controller.outbound.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024
 MAX_BYTES_OF_REFUSAL = 16 * 1024

@@ -18,7 +18,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from controller.errors import BadConfiguration
-from controller.measure.headers import refused_header
+from controller.outbound.headers import refused_header
 
 METADATA = tuple(
     map(

@@ -19,9 +19,9 @@ from controller.domain.decision import Measure
 from controller.domain.gates.jobs import job_name
 from controller.domain.gates.measurement import Measurement
 from controller.domain.gates.watching import Answer
-from controller.measure import prometheus, web
-from controller.measure.fetching import Failed, Fetching
-from controller.measure.job import Jobs
+from controller.outbound import prometheus, web
+from controller.outbound.fetching import Failed, Fetching
+from controller.outbound.job import Jobs
 
 Place = tuple[str, str]
 """The step of a gate, and the name of a metric."""

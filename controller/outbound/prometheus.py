@@ -11,7 +11,7 @@ import msgspec
 
 from controller.api.analysis import PrometheusQuery
 from controller.api.decoding import decoded
-from controller.measure.fetching import Failed, Fetching, Request, Status
+from controller.outbound.fetching import Failed, Fetching, Request, Status
 
 MAX_CHARACTERS = 200
 MAX_POINTS = 10_000

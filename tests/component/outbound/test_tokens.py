@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from controller.measure.tokens import EARLY, IN_ALL, OF_NAMESPACE, OLDEST, Tokens
+from controller.outbound.tokens import EARLY, IN_ALL, OF_NAMESPACE, OLDEST, Tokens
 
 
 def test_a_token_is_used_until_shortly_before_its_end() -> None:

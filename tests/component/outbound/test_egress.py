@@ -4,8 +4,8 @@ import pytest
 from yarl import URL
 
 from controller.errors import BadConfiguration
-from controller.measure.dns import Names
-from controller.measure.egress import (
+from controller.outbound.dns import Names
+from controller.outbound.egress import (
     AllowList,
     Anywhere,
     CheckedResolver,

@@ -4,8 +4,8 @@ import string
 
 import pytest
 
-from controller.measure.confidential import LONGEST_TEXTS, repeated_in_answer, repeated_in_refusal
-from controller.measure.fetching import MAX_BYTES_OF_REFUSAL
+from controller.outbound.confidential import LONGEST_TEXTS, repeated_in_answer, repeated_in_refusal
+from controller.outbound.fetching import MAX_BYTES_OF_REFUSAL
 
 
 class CountedLooks(bytes):

@@ -4,10 +4,10 @@ import pytest
 from aiohttp import web
 
 from controller.api.analysis import Format, WebQuery
-from controller.measure import prometheus
-from controller.measure import web as pages_of
-from controller.measure.fetching import Failed
-from tests.component.measure.pages import fetching, json_page, served
+from controller.outbound import prometheus
+from controller.outbound import web as pages_of
+from controller.outbound.fetching import Failed
+from tests.component.outbound.pages import fetching, json_page, served
 
 
 @pytest.mark.parametrize(

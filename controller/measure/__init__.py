@@ -1,1 +1,0 @@
-"""Asks metric sources for gates: allowed addresses, requests, and answers. Gives no verdicts."""
