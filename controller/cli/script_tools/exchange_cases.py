@@ -1,0 +1,131 @@
+"""Test cases of scripts that ask: the input, and for each turn the requests expected and the answers given.
+
+A secret's mark stands in a case as `${name}`, in expected requests and anywhere else. Invariant: reading never raises; a
+file that cannot be used says why, and counts as failed. A case has no value of a secret, because there is none here.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from controller.cli.files import read_text
+from controller.cli.script_tools.cases import BadCase, Unusable
+from controller.cli.script_tools.yaml_text import read_yaml
+from controller.domain.traffic.tree import Json, Tree, encode
+
+_KEYS = frozenset({"name", "docs", "input", "secrets", "exchanges", "expect"})
+_PREFIX = "MOONSHIFT_SECRET_"
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """One turn: what the script has to ask for, and what it is answered. `again` is the time that it has to wait before."""
+
+    requests: tuple[Tree, ...]
+    answers: tuple[Tree, ...]
+    again: Json = None
+
+
+class AskingCase(msgspec.Struct, frozen=True):
+    """A case that can be run. `input` is `obj` without secrets, turn, state and answers."""
+
+    path: Path
+    input: Tree
+    secrets: tuple[str, ...]
+    exchanges: tuple[Exchange, ...]
+    expect: Tree
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.stem
+
+    def mark(self, name: str) -> str:
+        """What the script sees instead of a secret: the same in every run, unlike the controller's."""
+        return _PREFIX + hashlib.sha256(f"{self.path.stem} {name}".encode()).hexdigest()[:32]
+
+    def obj(self, turn: int, state: Json, answers: tuple[Tree, ...]) -> bytes:
+        """The global `obj` of one turn."""
+        found: Tree = {"params": {}, "id": "case", **self.input, "turn": turn}
+        found["secrets"] = {name: self.mark(name) for name in self.secrets}
+        if turn > 1:
+            found["answers"] = list(answers)
+        if state is not None:
+            found["state"] = state
+        return encode(found)
+
+    def shown(self, value: Json) -> Json:
+        """A value of the script as a case writes it: marks by their names."""
+
+        def by_name(text: str) -> str:
+            for name in self.secrets:
+                text = text.replace(self.mark(name), f"${{{name}}}")
+            return text
+
+        return _with_texts(value, by_name)
+
+
+def _with_texts(value: Json, change: Callable[[str], str]) -> Json:
+    if isinstance(value, dict):
+        return {key: _with_texts(inner, change) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(inner, change) for inner in value]
+    return change(value) if isinstance(value, str) else value
+
+
+def read_exchanges(path: Path) -> AskingCase | BadCase:
+    """The case in a file."""
+    try:
+        return _case(path, read_yaml(read_text(path)))
+    except (OSError, ValueError) as problem:
+        return BadCase(path, str(problem))
+
+
+def _case(path: Path, content: Json) -> AskingCase:
+    if not isinstance(content, dict) or not isinstance(content.get("input"), dict):
+        raise Unusable("a case is a map with the keys input, exchanges and expect; input is missing")
+    if unknown := ", ".join(sorted(content.keys() - _KEYS)):
+        raise Unusable(f"unknown keys: {unknown}; known: {', '.join(sorted(_KEYS))}")
+    given, secrets, expect = content["input"], content.get("secrets") or [], content.get("expect")
+    if not isinstance(expect, dict) or not expect:
+        raise Unusable("expect is missing: the script's last answer, or error with its words")
+    if not isinstance(secrets, list) or not all(isinstance(name, str) for name in secrets):
+        raise Unusable("secrets is no list of names")
+    listed = content.get("exchanges") or []
+    if not isinstance(listed, list):
+        raise Unusable("exchanges is no list: it has one entry for each turn that asks")
+    assert isinstance(given, dict)
+    exchanges = tuple(_exchange(number, item) for number, item in enumerate(listed, 1))
+    return AskingCase(path, given, tuple(str(name) for name in secrets), exchanges, expect)
+
+
+def _exchange(turn: int, item: Json) -> Exchange:
+    if not isinstance(item, dict):
+        raise Unusable(f"exchange {turn} is no map with request and answer")
+    requests = _several(item, "request", turn)
+    answers = tuple(_answer(answer) for answer in _several(item, "answer", turn))
+    if len(requests) != len(answers):
+        raise Unusable(f"exchange {turn} has {len(requests)} requests and {len(answers)} answers")
+    return Exchange(requests, answers, item.get("again"))
+
+
+def _several(item: Tree, word: str, turn: int) -> tuple[Tree, ...]:
+    """`request: …`, or `requests: […]`."""
+    listed = item.get(f"{word}s", [item.get(word)])
+    if not isinstance(listed, list) or not listed:
+        raise Unusable(f"exchange {turn} has no {word}")
+    found = tuple(one for one in listed if isinstance(one, dict))
+    if len(found) != len(listed):
+        raise Unusable(f"exchange {turn} has a {word} that is no map")
+    return found
+
+
+def _answer(answer: Tree) -> Tree:
+    """As the script sees it: a tree is sent as JSON text, names of headers are in small letters."""
+    if "object" in answer or answer.keys() == {"status"}:
+        return {"status": 200, **answer}
+    headers, body = answer.get("headers"), answer.get("body", "")
+    lower = {key.lower(): item for key, item in headers.items()} if isinstance(headers, dict) else {}
+    text = body if isinstance(body, str) else encode(body).decode()
+    return {"status": answer.get("status", 200), "headers": lower, "body": text}
