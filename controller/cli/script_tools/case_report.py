@@ -54,7 +54,10 @@ def summary(reports: list[Report], seconds: float) -> Text:
     failed = sum(bool(check.problem) for check in checks)
     steps = sum(check.step is not None for check in checks)
     cases = sum(check.turns > 0 for check in checks)
-    parts = [_count(len(reports), "script"), *([_count(steps, "step")] if steps or not cases else [])]
+    parts = [
+        _count(len(reports), "script"),
+        *([_count(steps, "step")] if steps or not cases else []),
+    ]
     parts += [_count(cases, "case") + " with exchanges"] if cases else []
     text = f"{', '.join(parts)}: "
     if not checks:

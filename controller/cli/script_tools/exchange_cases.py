@@ -84,7 +84,9 @@ def read_exchanges(path: Path) -> AskingCase | BadCase:
 
 def _case(path: Path, content: Json) -> AskingCase:
     if not isinstance(content, dict) or not isinstance(content.get("input"), dict):
-        raise Unusable("a case is a map with the keys input, exchanges and expect; input is missing")
+        raise Unusable(
+            "a case is a map with the keys input, exchanges and expect; input is missing"
+        )
     if unknown := ", ".join(sorted(content.keys() - _KEYS)):
         raise Unusable(f"unknown keys: {unknown}; known: {', '.join(sorted(_KEYS))}")
     given, secrets, expect = content["input"], content.get("secrets") or [], content.get("expect")
@@ -126,6 +128,8 @@ def _answer(answer: Tree) -> Tree:
     if "object" in answer or answer.keys() == {"status"}:
         return {"status": 200, **answer}
     headers, body = answer.get("headers"), answer.get("body", "")
-    lower = {key.lower(): item for key, item in headers.items()} if isinstance(headers, dict) else {}
+    lower = (
+        {key.lower(): item for key, item in headers.items()} if isinstance(headers, dict) else {}
+    )
     text = body if isinstance(body, str) else encode(body).decode()
     return {"status": answer.get("status", 200), "headers": lower, "body": text}

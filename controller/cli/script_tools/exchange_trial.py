@@ -78,7 +78,10 @@ def _failed(case: AskingCase, turn: int, refused: Refused) -> tuple[str, tuple[s
 
 def _ended(case: AskingCase, turn: int, said: Json) -> tuple[str, tuple[str, ...]]:
     if ERROR in case.expect:
-        return f"turn {turn}: an error was expected ({case.expect[ERROR]}), and it gave an answer", ()
+        return (
+            f"turn {turn}: an error was expected ({case.expect[ERROR]}), and it gave an answer",
+            (),
+        )
     if unused := _all_used(case, turn):
         return unused, ()
     expected, result = _comparable(case.expect, said)
@@ -92,7 +95,9 @@ def _ended(case: AskingCase, turn: int, said: Json) -> tuple[str, tuple[str, ...
 def _all_used(case: AskingCase, turn: int) -> str:
     if turn > len(case.exchanges):
         return ""
-    return f"turn {turn}: it asks for nothing more, and the case has {len(case.exchanges)} exchanges"
+    return (
+        f"turn {turn}: it asks for nothing more, and the case has {len(case.exchanges)} exchanges"
+    )
 
 
 def _comparable(expect: Tree, said: Json) -> tuple[Tree, Tree]:
