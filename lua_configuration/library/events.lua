@@ -77,12 +77,4 @@ function events.plain(text)
     return (text:gsub("[&<>]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"}))
 end
 
----The beginning of a text that a service limits; characters stay whole.
----@param text string
----@param most integer bytes
----@return string
-function events.short(text, most)
-    return #text <= most and text or text:sub(1, most - 3):gsub("[\192-\255][\128-\191]*$", "") .. "…"
-end
-
 return events

@@ -11,13 +11,28 @@ local WHERE = {
 }
 local KEEPS = json.decode("[null]", {nulls = true})[1] ~= nil
 
+---The beginning of a text that somebody limits; characters stay whole.
+---@param text string
+---@param most integer bytes
+---@return string
+function exchange.short(text, most)
+    if #text <= most then
+        return text
+    end
+    local stop = most - #"…"
+    while stop > 0 and text:find("^[\128-\191]", stop + 1) do
+        stop = stop - 1
+    end
+    return text:sub(1, stop) .. "…"
+end
+
 -- The first words of a text, in one line; nothing of a page.
 local function words(text)
     local plain = text:gsub("%c+", " "):gsub("^%s+", ""):gsub("%s+$", "")
     if plain == "" or plain:find("<", 1, true) then
         return nil
     end
-    return #plain > LONGEST and plain:sub(1, LONGEST):gsub("[\128-\255]*$", "") .. "…" or plain
+    return exchange.short(plain, LONGEST)
 end
 
 -- The message in an answer, wherever services put it.

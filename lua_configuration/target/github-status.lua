@@ -14,5 +14,5 @@ return {ask = {{
     headers = {Authorization = "Bearer " .. obj.secrets.token, Accept = "application/vnd.github+json",
         ["X-GitHub-Api-Version"] = "2022-11-28"},
     json = {state = state, context = "moonshift/" .. event.namespace .. "/" .. event.rollout, target_url = event.link,
-        description = events.short(event.reason .. ": " .. event.message, 140)},
+        description = exchange.short(event.reason .. ": " .. event.message, 140)},
 }}}

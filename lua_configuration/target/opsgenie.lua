@@ -18,7 +18,7 @@ end
 local details = {}
 for _, fact in ipairs(events.facts(event)) do details[fact.name] = fact.value end
 return {ask = {{url = alerts, headers = headers, json = {
-    message = events.short(events.title(event), 130), alias = events.key(event), source = "Moonshift",
+    message = exchange.short(events.title(event), 130), alias = events.key(event), source = "Moonshift",
     description = event.message, details = json.object(details), tags = {event.namespace, event.reason},
     priority = obj.params.priority or (events.level(event) == "bad" and "P2" or "P5"),
 }}}}

@@ -11,7 +11,7 @@ local event = obj.event
 local alert = events.over(event) or events.level(event) == "bad"
 local links = event.link and {{href = event.link, text = "the release"}} or nil
 local payload = {source = event.namespace .. "/" .. event.rollout, timestamp = exchange.time(event.time),
-    summary = events.short(events.title(event) .. ": " .. event.message, 1000)}
+    summary = exchange.short(events.title(event) .. ": " .. event.message, 1000)}
 local body = {routing_key = obj.secrets.routingKey, payload = payload, links = links}
 if alert then
     payload.severity = obj.params.severity or "error"

@@ -2,14 +2,16 @@
 --@does target
 --@asks https
 --@secrets token
---@params chat
+--@params bot, chat
 --@use exchange, events
 --@docs https://core.telegram.org/bots/api#sendmessage
+-- BotFather's token is <bot>:<token>.
 if not obj.answers then
     local event = obj.event
-    return {ask = {{url = "https://api.telegram.org/bot" .. obj.secrets.token .. "/sendMessage", json = {
+    local bot = "https://api.telegram.org/bot" .. obj.params.bot .. ":" .. obj.secrets.token
+    return {ask = {{url = bot .. "/sendMessage", json = {
         chat_id = obj.params.chat, parse_mode = "HTML", link_preview_options = {is_disabled = true},
-        text = "<b>" .. events.plain(events.title(event)) .. "</b>\n" .. events.plain(events.short(events.text(event), 3000)),
+        text = "<b>" .. events.plain(events.title(event)) .. "</b>\n" .. events.plain(exchange.short(events.text(event), 3000)),
     }}}}
 end
 local answer = obj.answers[1]

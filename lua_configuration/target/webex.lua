@@ -9,5 +9,5 @@ if obj.answers then return (exchange.sent(obj.answers[1], "Webex")) end
 local event = obj.event
 return {ask = {{
     url = "https://webexapis.com/v1/messages", headers = {Authorization = "Bearer " .. obj.secrets.token},
-    json = {roomId = obj.params.room, text = events.short(events.title(event) .. "\n" .. events.text(event), 7000)},
+    json = {roomId = obj.params.room, text = exchange.short(events.title(event) .. "\n" .. events.text(event), 7000)},
 }}}

@@ -53,7 +53,7 @@ def summary(reports: list[Report], seconds: float) -> Text:
     checks = [check for report in reports for check in report.checks]
     failed = sum(bool(check.problem) for check in checks)
     steps = sum(check.step is not None for check in checks)
-    cases = sum(check.turns > 0 for check in checks)
+    cases = sum(check.turns is not None for check in checks)
     parts = [
         _count(len(reports), "script"),
         *([_count(steps, "step")] if steps or not cases else []),

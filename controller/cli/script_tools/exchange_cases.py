@@ -1,7 +1,7 @@
-"""Test cases of scripts that ask: the input, and for each turn the requests expected and the answers given.
+"""Cases of scripts that ask: the input, and for each turn the requests that are expected and their answers.
 
-A secret's mark stands in a case as `${name}`, in expected requests and anywhere else. Invariant: reading never raises; a
-file that cannot be used says why, and counts as failed. A case has no value of a secret, because there is none here.
+A secret's mark stands in a case as `${name}`, in expected requests and anywhere else. Invariant: reading never raises;
+a file that cannot be used says why, and counts as failed. A case has no value of a secret, because there is none here.
 """
 
 import hashlib
@@ -10,20 +10,29 @@ from pathlib import Path
 
 import msgspec
 
+from controller.api.analysis import SecretKey
 from controller.cli.files import read_text
 from controller.cli.script_tools.cases import BadCase, Unusable
 from controller.cli.script_tools.yaml_text import read_yaml
+from controller.domain.exchange.marks import BYTES_OF_A_MARK, Marks, marks_for
+from controller.domain.exchange.turn_input import (
+    Answered,
+    HttpAnswer,
+    ObjectAnswer,
+    Question,
+    turn_input,
+)
 from controller.domain.traffic.tree import Json, Tree, encode
 
 _KEYS = frozenset({"name", "docs", "input", "secrets", "exchanges", "expect"})
-_PREFIX = "MOONSHIFT_SECRET_"
+_OF_THE_QUESTION = frozenset({"params", "id", "now"})
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """One turn: what the script has to ask for, and what it is answered. `again` is the time that it has to wait before."""
+    """One turn: what the script has to ask for, after `again` seconds, and the answers."""
 
     requests: tuple[Tree, ...]
-    answers: tuple[Tree, ...]
+    answers: tuple[Answered, ...]
     again: Json = None
 
 
@@ -41,26 +50,35 @@ class AskingCase(msgspec.Struct, frozen=True):
         """The file's name without its ending."""
         return self.path.stem
 
-    def mark(self, name: str) -> str:
-        """What the script sees instead of a secret: the same in every run, unlike the controller's."""
-        return _PREFIX + hashlib.sha256(f"{self.path.stem} {name}".encode()).hexdigest()[:32]
+    @property
+    def marks(self) -> Marks:
+        """What the script sees instead of secrets: the same in every run, unlike the controller's."""
+        entropy = hashlib.shake_256(self.name.encode()).digest(BYTES_OF_A_MARK * len(self.secrets))
+        return marks_for({name: SecretKey(name, name) for name in self.secrets}, entropy)
 
-    def obj(self, turn: int, state: Json, answers: tuple[Tree, ...]) -> bytes:
+    @property
+    def params(self) -> Tree:
+        """The parameters that the script is given."""
+        given = self.input.get("params")
+        return given if isinstance(given, dict) else {}
+
+    def obj(self, turn: int, state: Tree | None, answers: tuple[Answered, ...]) -> bytes:
         """The global `obj` of one turn."""
-        found: Tree = {"params": {}, "id": "case", **self.input, "turn": turn}
-        found["secrets"] = {name: self.mark(name) for name in self.secrets}
-        if turn > 1:
-            found["answers"] = list(answers)
-        if state is not None:
-            found["state"] = state
-        return encode(found)
+        about = {key: item for key, item in self.input.items() if key not in _OF_THE_QUESTION}
+        question = Question(self.params, str(self.input.get("id", "case")), about)
+        now = self.input.get("now")
+        return turn_input(
+            question, self.marks, now if isinstance(now, int) else 0, turn, answers, state
+        )
 
     def shown(self, value: Json) -> Json:
         """A value of the script as a case writes it: marks by their names."""
 
+        marks = self.marks.by_name.items()
+
         def by_name(text: str) -> str:
-            for name in self.secrets:
-                text = text.replace(self.mark(name), f"${{{name}}}")
+            for name, mark in marks:
+                text = text.replace(mark, f"${{{name}}}")
             return text
 
         return _with_texts(value, by_name)
@@ -123,13 +141,15 @@ def _several(item: Tree, word: str, turn: int) -> tuple[Tree, ...]:
     return found
 
 
-def _answer(answer: Tree) -> Tree:
-    """As the script sees it: a tree is sent as JSON text, names of headers are in small letters."""
-    if "object" in answer or answer.keys() == {"status"}:
-        return {"status": 200, **answer}
+def _answer(answer: Tree) -> Answered:
+    """A body that is a tree is sent as JSON text."""
+    found, status = answer.get("object"), answer.get("status", 200)
+    if isinstance(found, dict) or answer.keys() == {"status"}:
+        return ObjectAnswer(found if isinstance(found, dict) else None)
     headers, body = answer.get("headers"), answer.get("body", "")
-    lower = (
-        {key.lower(): item for key, item in headers.items()} if isinstance(headers, dict) else {}
+    pairs = headers.items() if isinstance(headers, dict) else ()
+    return HttpAnswer(
+        status if isinstance(status, int) else 200,
+        tuple((key.lower(), str(item)) for key, item in pairs),
+        body if isinstance(body, str) else encode(body).decode(),
     )
-    text = body if isinstance(body, str) else encode(body).decode()
-    return {"status": answer.get("status", 200), "headers": lower, "body": text}

@@ -1,8 +1,8 @@
 """Runs a case of a script that asks: turn by turn, with the case's answers, and says where it differs.
 
 Requests are compared field by field in one form: the method that is meant, header names in small letters, values of a
-query and a form as the texts that are sent. Invariant: nothing is sent; a script that asks for more than the case has,
-or for less, is a failure that names the turn.
+query and a form as the texts that are sent. Each answer is judged by the controller's own rules first. Invariant:
+nothing is sent; a script that asks for more than the case has, or for less, is a failure that names the turn.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,16 @@ import msgspec
 from controller.cli.script_tools.engine import Engine, Execution
 from controller.cli.script_tools.exchange_cases import AskingCase, Exchange
 from controller.cli.script_tools.yaml_text import diff
+from controller.domain.exchange.answer import Asks, Does, Turn, read_turn
+from controller.domain.exchange.declared import Given, undeclared, why_not_run
+from controller.domain.exchange.fields import Refused as Unfit
+from controller.domain.exchange.fields import as_text
+from controller.domain.exchange.limits import TURNS
+from controller.domain.exchange.placing import placed, unfit_result
+from controller.domain.exchange.turn_input import Answered
 from controller.domain.traffic.tree import Json, Tree, decode, same
 from controller.scripts.lookup import Script
-from controller.scripts.script_outcome import Executed, Refused
+from controller.scripts.script_outcome import Refused
 
 ASK, ERROR, NO_DATA = "ask", "error", "noData"
 _NOT_COMPARED = frozenset({"samples", "state", "why"})
@@ -35,34 +42,45 @@ class Ran(msgspec.Struct, frozen=True):
         return tuple(line for one in self.executions for line in one.answer.log)
 
 
-async def run_case(engine: Engine, script: Script, case: AskingCase) -> Ran:
+async def run_case(engine: Engine, script: Script, does: Does, case: AskingCase) -> Ran:
     """All turns of one case. Raises WorkerUnavailable."""
+    given = Given(tuple(case.params), case.secrets)
+    if why := why_not_run(does, script.header, given):
+        return Ran(why)
     done: list[Execution] = []
-    state: Json = None
-    answers: tuple[Tree, ...] = ()
+    state: Tree | None = None
+    answers: tuple[Answered, ...] = ()
     for turn, exchange in enumerate((*case.exchanges, None), 1):
         obj = case.obj(turn, state, answers)
         answer = await engine.execute(script, obj, tenant="case", request_id=f"case-{turn}")
         done.append(Execution(script, obj, answer))
-        match answer:
-            case Refused():
-                problem, lines = _failed(case, turn, answer)
-                return Ran(problem, lines, tuple(done))
-            case Executed():
-                said = case.shown(decode(answer.result))
-        if not isinstance(said, dict) or ASK not in said:
-            problem, lines = _ended(case, turn, said)
-            return Ran(problem, lines, tuple(done))
+        if isinstance(answer, Refused):
+            return Ran(*_failed(case, turn, answer), tuple(done))
+        found = read_turn(does, answer.result)
+        said = case.shown(decode(answer.result))
+        if unfit := _unfit(script, case, found):
+            return Ran(f"turn {turn}: the controller refuses the answer: {unfit}", (), tuple(done))
+        if not isinstance(found, Asks):
+            return Ran(*_ended(case, turn, said), tuple(done))
         problem, lines = _asked(turn, exchange, said)
+        if does is Does.SOURCE and turn == TURNS:
+            problem = f"turn {turn}: it asks again, and a source has {TURNS} turns"
         if problem or exchange is None:
             return Ran(problem, lines, tuple(done))
-        state, answers = _state(answer), exchange.answers
+        state, answers = found.state, exchange.answers
     raise AssertionError("the last turn has no exchange, so it ends the case")
 
 
-def _state(answer: Executed) -> Json:
-    said = decode(answer.result)
-    return said.get("state") if isinstance(said, dict) else None
+def _unfit(script: Script, case: AskingCase, found: Turn) -> Unfit | None:
+    """Why the controller would not follow an answer."""
+    match found:
+        case Unfit():
+            return found
+        case Asks():
+            requests = placed(found, case.marks)
+            return requests if isinstance(requests, Unfit) else undeclared(script.header, requests)
+        case _:
+            return unfit_result(found)
 
 
 # --- the end ----------------------------------------------------------------------------------------
@@ -111,8 +129,9 @@ def _comparable(expect: Tree, said: Json) -> tuple[Tree, Tree]:
 # --- requests ---------------------------------------------------------------------------------------
 
 
-def _asked(turn: int, exchange: Exchange | None, said: Tree) -> tuple[str, tuple[str, ...]]:
-    listed = said[ASK] if isinstance(said[ASK], list) else [said[ASK]]
+def _asked(turn: int, exchange: Exchange | None, said: Json) -> tuple[str, tuple[str, ...]]:
+    assert isinstance(said, dict)
+    listed = said[ASK]
     assert isinstance(listed, list)
     asked: list[Json] = [_normal(one) for one in listed]
     if exchange is None:
@@ -151,7 +170,7 @@ def _sent(value: Json) -> Json:
     """A value as text, as it is sent."""
     if isinstance(value, list):
         return [_sent(item) for item in value]
-    return value if isinstance(value, str) else str(value).lower()
+    return value if value is None or isinstance(value, dict) else as_text(value)
 
 
 def _differing(expected: Json, asked: Json, place: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ import msgspec
 from controller.cli.failures import Failure
 from controller.cli.files import read_bytes
 from controller.domain.decision import Reference
+from controller.domain.exchange.answer import Does
 from controller.domain.traffic.tree import Tree
 from controller.scripts.lookup import FOLDER, MissingScript, Script, complete, packaged_texts
 from controller.scripts.modules import Modules
@@ -21,7 +22,7 @@ FILE = "trafficRouting.lua"
 INGRESS_FOLDER = "trafficrouting_ingress"
 TEST_DATA = "testdata"
 ROUTE = "route"
-ASKING = ("source", "check", "target")
+ASKING = tuple(does.value for does in Does)
 """Folders of scripts that ask, called as their scripts' `--@does`."""
 _ENDINGS = (".yaml", ".yml")
 
@@ -102,13 +103,20 @@ def _yaml_files(folder: Path) -> tuple[Path, ...]:
 
 
 def subjects_in(folder: Path) -> tuple[Subject, ...]:
-    """All scripts below a folder, by path; the folder may be the one of scripts that ask itself."""
+    """All scripts of gateways below a folder, by path."""
     found = [subject_at(path) for path in folder.rglob(FILE)]
     for place in folder.rglob(INGRESS_FOLDER):
         found += [subject_at(path) for path in place.glob("*.lua")]
+    return tuple(sorted(found, key=lambda subject: subject.path))
+
+
+def asking_subjects_in(folder: Path) -> tuple[Subject, ...]:
+    """All scripts that ask below a folder, by path; the folder may be that of sources, checks or targets itself."""
+    found: list[Subject] = []
     for does in ASKING:
-        for place in (folder, *folder.rglob(does)) if folder.name == does else folder.rglob(does):
-            found += [subject_at(path) for path in place.glob("*.lua")]
+        places = [folder] if folder.name == does else []
+        for place in (*places, *folder.rglob(does)):
+            found += [subject_at(path) for path in place.glob("*.lua") if path.name != FILE]
     return tuple(sorted(found, key=lambda subject: subject.path))
 
 

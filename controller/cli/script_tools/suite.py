@@ -26,6 +26,7 @@ from controller.cli.script_tools.exchange_trial import run_case
 from controller.cli.script_tools.script_folders import ROUTE, TEST_DATA, Subject
 from controller.cli.script_tools.yaml_text import diff
 from controller.domain.decision import Refusal
+from controller.domain.exchange.answer import Does
 from controller.domain.traffic.tree import Json, Tree, same
 from controller.scripts.lookup import Script
 
@@ -36,18 +37,18 @@ ERROR = "error"
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One verdict. `problem` is empty if it passed; `step` is None for a case of a script that asks, and for a problem of
-    a whole file."""
+    """One verdict. `problem` is empty if it passed; `step` is None for a case of a script that asks, and for a problem
+    of a whole file."""
 
     case: str
     step: int | None = None
-    turns: int = 0
-    """Of a case of a script that asks."""
     words: str = ""
     problem: str = ""
     diff: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
     seconds: float = 0.0
+    turns: int | None = None
+    """Of a case of a script that asks."""
 
     @property
     def name(self) -> str:
@@ -103,7 +104,9 @@ class Suite:
                 if isinstance(asking, BadCase):
                     checks.append(Check(asking.name, problem=asking.problem))
                     continue
-                work.append(group.create_task(self._exchanges(script, copy, asking)))
+                work.append(
+                    group.create_task(self._exchanges(Does(subject.does), script, copy, asking))
+                )
                 checks.append(work[-1])
             for path in paths if subject.does == ROUTE else ():
                 case = read_case(path, subject)
@@ -126,17 +129,17 @@ class Suite:
         return Report(subject, done, measured)
 
     async def _exchanges(
-        self, script: Script, copy: Instrumented | None, case: AskingCase
+        self, does: Does, script: Script, copy: Instrumented | None, case: AskingCase
     ) -> _Done:
         """One case of a script that asks."""
         async with self._places:
             began = time.monotonic()
-            ran = await run_case(self._engine, script, case)
+            ran = await run_case(self._engine, script, does, case)
             seconds = time.monotonic() - began
             coverage = await self._measured(copy, ran.executions)
         turns = len(ran.executions)
         words = "1 turn" if turns == 1 else f"{turns} turns"
-        check = Check(case.name, None, turns, words, ran.problem, ran.lines, ran.log, seconds)
+        check = Check(case.name, None, words, ran.problem, ran.lines, ran.log, seconds, turns)
         return _Done(check, coverage)
 
     async def _measured(
@@ -170,11 +173,11 @@ class Suite:
             Check(
                 case.name,
                 step.number,
-                words=step.words,
-                problem=problem,
-                diff=lines,
-                log=first.log if first is not None else (),
-                seconds=seconds,
+                step.words,
+                problem,
+                lines,
+                first.log if first is not None else (),
+                seconds,
             ),
             coverage,
         )
