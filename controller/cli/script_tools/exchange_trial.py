@@ -145,10 +145,13 @@ def _asked(turn: int, exchange: Exchange | None, said: Json) -> tuple[str, tuple
         places.append("again")
     if not places:
         return "", ()
-    wanted: Tree = {"requests": expected, "again": exchange.again}
-    given: Tree = {"requests": asked, "again": said.get("again")}
+    wanted, given = _with_wait(expected, exchange.again), _with_wait(asked, said.get("again"))
     words = f"turn {turn}: it does not ask as expected, in {', '.join(places)}"
     return words, diff(wanted, given, ("expected", "asked"))
+
+
+def _with_wait(requests: list[Json], again: Json) -> Tree:
+    return {"requests": requests} | ({} if again is None else {"again": again})
 
 
 def _normal(request: Json) -> Json:

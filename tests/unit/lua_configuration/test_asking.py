@@ -5,6 +5,7 @@ import pytest
 from controller.cli.script_tools.exchange_cases import AskingCase, read_exchanges
 from controller.cli.script_tools.script_folders import Subject, asking_subjects_in
 from controller.domain.exchange.answer import Does
+from tests.unit.lua_configuration.asking_page import DOCUMENT, with_tables
 from tests.unit.lua_configuration.cases import FOLDER
 
 SUBJECTS = asking_subjects_in(FOLDER)
@@ -70,3 +71,8 @@ def test_a_source_has_cases_without_data_with_gaps_and_with_several_series(
 )
 def test_a_target_waits_as_long_as_its_service_says(subject: Subject) -> None:
     assert any("again" in case.expect for case in cases_of(subject))
+
+
+def test_the_tables_of_packaged_scripts_agree_with_them() -> None:
+    text = DOCUMENT.read_text()
+    assert text == with_tables(text), "docs/packaged-scripts.md is out of date: make generate"
