@@ -49,6 +49,7 @@ class Outgoing(Value, frozen=True):
     headers: Pairs = ()
     form: Pairs = ()
     body: str = ""
+    is_json: bool = False
     basic: tuple[str, str] | None = None
     sign: Signature | None = None
 
@@ -140,6 +141,7 @@ def _outgoing(request: HttpRequest, marks: Marks) -> Outgoing:
         headers=_in_pairs(_with_type(request), marks),
         form=_in_pairs(request.content.fields, marks) if isinstance(request.content, Form) else (),
         body=_body(request.content, marks),
+        is_json=isinstance(request.content, JsonBody),
         basic=_in_basic(request.basic, marks),
         sign=request.sign,
     )

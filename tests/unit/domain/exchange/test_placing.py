@@ -72,6 +72,7 @@ def test_a_mark_becomes_the_place_of_its_value() -> None:
             ("Content-Type", "application/json"),
         ),
         body='{"a":["\\"' + PLACE + '\\\\"]}',
+        is_json=True,
         basic=("me", PLACE),
     )
 
