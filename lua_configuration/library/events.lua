@@ -44,7 +44,7 @@ function events.title(event)
     return event.rollout .. " in " .. event.namespace .. ": " .. event.reason
 end
 
----What is known beside the message, as names and values: the step, the image, who did it, what to type next.
+---Facts beside the message, as names and values: the step, the image, who did it, what to type next.
 ---@param event moonshift.Event
 ---@return {name: string, value: string}[]
 function events.facts(event)

@@ -3,7 +3,7 @@
 --@asks http, https
 --@params address, config, application, metrics, storage, location?, step?, pass?, marginal?
 --@use exchange
---@docs https://github.com/spinnaker/kayenta/blob/master/docs/README.md
+--@docs https://github.com/spinnaker/kayenta/tree/master/docs
 -- The value is the judge's score, 0 to 100, of the new revision beside the stable one in the window.
 if obj.turn == 1 then
     local function scope(revision)

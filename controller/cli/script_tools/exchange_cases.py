@@ -25,7 +25,7 @@ from controller.domain.exchange.turn_input import (
 from controller.domain.traffic.tree import Json, Tree, encode
 
 _KEYS = frozenset({"name", "docs", "input", "secrets", "exchanges", "expect"})
-_OF_THE_QUESTION = frozenset({"params", "id", "now"})
+_NOT_ABOUT = frozenset({"params", "id", "now", "state"})
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 class AskingCase(msgspec.Struct, frozen=True):
-    """A case that can be run. `input` is `obj` without secrets, turn, state and answers."""
+    """A case that can be run. `input` is the first turn's `obj` without secrets and turn."""
 
     path: Path
     input: Tree
@@ -52,7 +52,7 @@ class AskingCase(msgspec.Struct, frozen=True):
 
     @property
     def marks(self) -> Marks:
-        """What the script sees instead of secrets: the same in every run, unlike the controller's."""
+        """The texts that the script sees instead of secrets: the same in every run, unlike the controller's."""
         entropy = hashlib.shake_256(self.name.encode()).digest(BYTES_OF_A_MARK * len(self.secrets))
         return marks_for({name: SecretKey(name, name) for name in self.secrets}, entropy)
 
@@ -62,9 +62,15 @@ class AskingCase(msgspec.Struct, frozen=True):
         given = self.input.get("params")
         return given if isinstance(given, dict) else {}
 
+    @property
+    def state(self) -> Tree | None:
+        """The state that an earlier run left, for a check that goes on."""
+        given = self.input.get("state")
+        return given if isinstance(given, dict) else None
+
     def obj(self, turn: int, state: Tree | None, answers: tuple[Answered, ...]) -> bytes:
         """The global `obj` of one turn."""
-        about = {key: item for key, item in self.input.items() if key not in _OF_THE_QUESTION}
+        about = {key: item for key, item in self.input.items() if key not in _NOT_ABOUT}
         question = Question(self.params, str(self.input.get("id", "case")), about)
         now = self.input.get("now")
         return turn_input(

@@ -97,7 +97,7 @@ def _used(text: str, part: str) -> tuple[dict[str, int], bool]:
 
 
 def _case_findings(header: ScriptHeader, text: str, cases: list[AskingCase]) -> Iterator[Finding]:
-    """What the header says and no case shows."""
+    """Names of the header that no case shows."""
     shown = {
         "--@asks": _shown_schemes(cases),
         "--@secrets": {name for case in cases for name in case.secrets},

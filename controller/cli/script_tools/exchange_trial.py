@@ -38,7 +38,7 @@ class Ran(msgspec.Struct, frozen=True):
 
     @property
     def log(self) -> tuple[str, ...]:
-        """What the script printed in all turns."""
+        """The lines that the script printed in all turns."""
         return tuple(line for one in self.executions for line in one.answer.log)
 
 
@@ -48,7 +48,7 @@ async def run_case(engine: Engine, script: Script, does: Does, case: AskingCase)
     if why := why_not_run(does, script.header, given):
         return Ran(why)
     done: list[Execution] = []
-    state: Tree | None = None
+    state = case.state
     answers: tuple[Answered, ...] = ()
     for turn, exchange in enumerate((*case.exchanges, None), 1):
         obj = case.obj(turn, state, answers)
@@ -151,7 +151,8 @@ def _asked(turn: int, exchange: Exchange | None, said: Json) -> tuple[str, tuple
 
 
 def _with_wait(requests: list[Json], again: Json) -> Tree:
-    return {"requests": requests} | ({} if again is None else {"again": again})
+    found: Tree = {"requests": requests}
+    return found if again is None else {**found, "again": again}
 
 
 def _normal(request: Json) -> Json:

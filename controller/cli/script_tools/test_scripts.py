@@ -93,7 +93,7 @@ async def _round(
         )
         return False
     if rewrite:
-        # What a vendor answers is no result of ours: cases with exchanges are written by hand.
+        # The answer of a vendor is no result of ours: cases with exchanges are written by hand.
         await _rewrite(engine, tuple(one for one in subjects if one.does == ROUTE), keyword)
     began = time.monotonic()
     reports = await Suite(engine, keyword).run(subjects)

@@ -916,7 +916,7 @@ function events.key(event) end
 ---@return string
 function events.title(event) end
 
----What is known beside the message, as names and values: the step, the image, who did it, what to type next.
+---Facts beside the message, as names and values: the step, the image, who did it, what to type next.
 ---@param event moonshift.Event
 ---@return {name: string, value: string}[]
 function events.facts(event) end

@@ -19,7 +19,7 @@ DOCUMENT = FOLDER.parent / "docs" / "packaged-scripts.md"
 _TITLES = {Does.SOURCE: "Sources", Does.CHECK: "Checks", Does.TARGET: "Targets"}
 _HOST = re.compile(r"https?://([^/?:]+)")
 OWN_ADDRESS = "`address`"
-"""Instead of hosts, for a script that is told its address."""
+"""Instead of hosts, for a script with a parameter of this name."""
 
 
 def marks(does: Does) -> tuple[str, str]:
