@@ -101,23 +101,11 @@ def run_script(
     subject = subject_at(script / FILE if script.is_dir() else script)
     options = msgspec.convert(asked, _Asked)
     if subject.does != ROUTE:
-        if not live:
-            raise click.UsageError(
-                "give --live to ask with this script; test-scripts runs its cases"
-            )
-        _ask(subject, case_path, options.params, secrets, record)
+        _ask(subject, live, case_path, options.params, secrets, record)
         return
     if live or secrets or record is not None:
         raise click.UsageError("--live, --secret and --record are for sources, checks and targets")
-    if (case_path is None) == (object_path is None):
-        raise click.UsageError("either --case or --object is needed")
-    if case_path is not None:
-        case = read_case(case_path, subject)
-        if isinstance(case, BadCase):
-            raise Failure(f"{case_path}: {case.problem}")
-    else:
-        assert object_path is not None
-        case = _case_of(object_path, subject, options)
+    case = _case(subject, case_path, object_path, options)
     if not 0 <= step < len(case.steps):
         raise Failure(f"{case.path} has the steps 0 to {len(case.steps) - 1}")
     chosen = case.steps[step]
@@ -129,13 +117,34 @@ def run_script(
         raise SystemExit(int(ExitCode.FAILED))
 
 
+def _case(
+    subject: Subject, case_path: Path | None, object_path: Path | None, asked: _Asked
+) -> Case:
+    """The case in a file, or one of the command line's object and step."""
+    if case_path is not None and object_path is None:
+        case = read_case(case_path, subject)
+        if isinstance(case, BadCase):
+            raise Failure(f"{case_path}: {case.problem}")
+        return case
+    if object_path is None or case_path is not None:
+        raise click.UsageError("either --case or --object is needed")
+    return _case_of(object_path, subject, asked)
+
+
 async def _run(engine: Engine, subject: Subject, case: Case, step: CaseStep) -> Outcome:
     return await evaluate(engine, subject.read(), case, step)
 
 
 def _ask(
-    subject: Subject, case: Path | None, params: str, secrets: tuple[str, ...], record: Path | None
+    subject: Subject,
+    live: bool,
+    case: Path | None,
+    params: str,
+    secrets: tuple[str, ...],
+    record: Path | None,
 ) -> None:
+    if not live:
+        raise click.UsageError("give --live to ask with this script; test-scripts runs its cases")
     given, values = input_of(case, params, int(time.time())), secrets_of(secrets)
     found = run(lambda engine: ask_live(engine, subject, given, values))
     for number, turn in enumerate(found.turns, 1):
