@@ -101,7 +101,8 @@ def run_script(
     subject = subject_at(script / FILE if script.is_dir() else script)
     options = msgspec.convert(asked, _Asked)
     if subject.does != ROUTE or live or secrets or record is not None:
-        return _ask(subject, live, case_path, options.params, secrets, record)
+        _ask(subject, live, case_path, options.params, secrets, record)
+        return
     case = _case(subject, case_path, object_path, options)
     if not 0 <= step < len(case.steps):
         raise Failure(f"{case.path} has the steps 0 to {len(case.steps) - 1}")
