@@ -97,8 +97,7 @@ class WorkloadKinds(Protocol):
 
 
 ActionOnKind = (
-    decision.LabelWorkload
-    | decision.FreezeWorkload
+    decision.FreezeWorkload
     | decision.MoveSet
     | decision.ReleaseSet
     | decision.SetCurrentRevision
@@ -206,7 +205,6 @@ EFFECTS: dict[type[object], Effect] = dict(
     [
         _by(decision.PrepareRollout, Pass.prepare_rollout),
         _by(decision.RemoveFinalizer, Pass.remove_finalizer),
-        _to_object(decision.LabelWorkload, workloads.label_workload),
         _to_object(decision.FreezeWorkload, freezing.freeze),
         _to_object(decision.MoveSet, podsets.move),
         _to_object(decision.ReleaseSet, podsets.release),
@@ -215,7 +213,6 @@ EFFECTS: dict[type[object], Effect] = dict(
         _to_object(decision.WriteTemplate, reverts.write_template),
         _to_template(decision.StampTemplate, reverts.stamp),
         _writes(decision.KeepRelease, kept_revisions.keep),
-        _writes(decision.DropKept, kept_revisions.drop),
         _writes(decision.PaceDeployment, workloads.pace),
         _writes(decision.ReleaseDeployment, workloads.release),
         _writes(decision.EnsureCanaryDeployment, workloads.ensure_canary),
@@ -245,11 +242,9 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.FreeAutoscaler, autoscalers.free),
         _writes(decision.KeepConfig, configs.keep),
         _writes(decision.RestoreConfig, configs.restore),
-        _writes(decision.DropConfig, configs.drop),
         _writes(decision.SetFinalizers, trafficroutings.set_finalizers),
         _by(decision.Measure, Pass.measure),
         _to_object(decision.TakeOverWorkload, taking_over.workload),
-        _writes(decision.TakeOverCanary, taking_over.canary),
         _writes(decision.TakeOverAutoscaler, taking_over.autoscaler),
         _writes(decision.DropBatchRelease, taking_over.drop_batch_release),
         _by(decision.RecordRelease, lambda now, fact: now.histories.record(fact)),

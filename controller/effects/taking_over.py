@@ -8,12 +8,7 @@ import contextlib
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
-from controller.api.names import (
-    CONTROL_INFO,
-    ORIGINAL_BEHAVIOR,
-    ROLLOUT_UID,
-    TEMPLATE_HASH,
-)
+from controller.api.names import ORIGINAL_BEHAVIOR
 from controller.api.workload_kinds import workload_kind
 from controller.domain.admission.taking_over import Taking, taken_over
 from controller.domain.admission.verdict import json_patch
@@ -22,7 +17,6 @@ from controller.domain.decision import (
     DropBatchRelease,
     NotYet,
     TakeOverAutoscaler,
-    TakeOverCanary,
     TakeOverWorkload,
 )
 from controller.domain.pods.held_autoscalers import PAUSED_BEHAVIOR
@@ -30,7 +24,7 @@ from controller.effects.freezing import plain
 from controller.effects.patches import generation_is
 from controller.effects.writes import Writes
 from controller.errors import NotFound
-from controller.kube.resources import BATCH_RELEASES, DEPLOYMENTS, HPAS, Resource
+from controller.kube.resources import BATCH_RELEASES, HPAS, Resource
 
 
 async def workload(writes: Writes, resource: Resource, action: TakeOverWorkload) -> Done | NotYet:
@@ -44,19 +38,6 @@ async def workload(writes: Writes, resource: Resource, action: TakeOverWorkload)
     operations = json_patch(old, taken_over(old, kind, taking))
     tested = [generation_is(action.generation), *map(plain, operations)]
     await writes.patch(resource, action.workload, tested)
-    return Done(wrote=True)
-
-
-async def canary(writes: Writes, action: TakeOverCanary) -> Done:
-    """Without its owner, the BatchRelease, and without the finalizer that only the original takes off."""
-    metadata = {
-        "resourceVersion": action.resource_version,
-        "ownerReferences": None,
-        "finalizers": list(action.finalizers) or None,
-        "labels": {ROLLOUT_UID: action.rollout_uid},
-        "annotations": {TEMPLATE_HASH: action.template_hash, CONTROL_INFO: None},
-    }
-    await writes.merge(DEPLOYMENTS, action.deployment, {"metadata": metadata})
     return Done(wrote=True)
 
 

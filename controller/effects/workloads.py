@@ -10,21 +10,13 @@ from controller.domain.decision import (
     Done,
     EnsureCanaryDeployment,
     FreezeReplicaSet,
-    LabelWorkload,
     PaceDeployment,
     ReleaseDeployment,
 )
 from controller.effects.ownership import Marks
 from controller.effects.patches import Operation, generation_is, object_is, pointer
 from controller.effects.writes import Writes
-from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, Resource
-
-
-async def label_workload(writes: Writes, resource: Resource, action: LabelWorkload) -> Done:
-    """Add the label that admission selects workloads by."""
-    labels = {names.WORKLOAD_TYPE: action.workload_type}
-    await writes.merge(resource, action.workload, {"metadata": {"labels": labels}})
-    return Done(wrote=True)
+from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS
 
 
 async def pace(writes: Writes, action: PaceDeployment) -> Done:

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 
 from controller.api.rollout import RolloutStatus
 from controller.api.trafficrouting import TrafficRoutingStatus
-from controller.domain.decision.autoscalers import FreeAutoscaler, PauseAutoscaler
-from controller.domain.decision.configs import DropConfig, KeepConfig, RestoreConfig
+from controller.domain.decision.configs import KeepConfig, RestoreConfig
+from controller.domain.decision.objects import CONTROLLER_REVISION as CONTROLLER_REVISION
 from controller.domain.decision.objects import POD as POD
 from controller.domain.decision.objects import REPLICA_SET as REPLICA_SET
 from controller.domain.decision.objects import SERVICE as SERVICE
@@ -49,14 +49,7 @@ from controller.domain.decision.routes import (
 from controller.domain.decision.routes import (
     RoutePlan as RoutePlan,
 )
-from controller.domain.decision.takeover import (
-    DropBatchRelease,
-    TakeOverAutoscaler,
-    TakeOverCanary,
-    TakeOverWorkload,
-)
 from controller.domain.decision.templates import (
-    DropKept,
     EnsureCanaryDeployment,
     FindCauseOfMissingPods,
     FreezeReplicaSet,
@@ -69,22 +62,25 @@ from controller.domain.decision.templates import (
 )
 from controller.domain.decision.value import Value
 from controller.domain.decision.workloads import (
-    FieldOfSpec as FieldOfSpec,
-)
-from controller.domain.decision.workloads import (
+    DropBatchRelease,
+    FreeAutoscaler,
     FreezeWorkload,
-    LabelWorkload,
     MoveSet,
     PaceDeployment,
+    PauseAutoscaler,
     ReleaseDeployment,
     ReleaseSet,
     SetCurrentRevision,
+    TakeOverAutoscaler,
+    TakeOverWorkload,
+)
+from controller.domain.decision.workloads import (
+    FieldOfSpec as FieldOfSpec,
 )
 
 Action = (
     PrepareRollout
     | RemoveFinalizer
-    | LabelWorkload
     | FreezeWorkload
     | PaceDeployment
     | ReleaseDeployment
@@ -95,7 +91,6 @@ Action = (
     | WriteTemplate
     | StampTemplate
     | KeepRelease
-    | DropKept
     | EnsureCanaryDeployment
     | RebuildReplicaSet
     | FreezeReplicaSet
@@ -115,18 +110,12 @@ Action = (
     | FreeAutoscaler
     | KeepConfig
     | RestoreConfig
-    | DropConfig
     | SetFinalizers
     | RecordRelease
     | TakeOverWorkload
-    | TakeOverCanary
     | TakeOverAutoscaler
     | DropBatchRelease
 )
-ConfigAction = KeepConfig | RestoreConfig | DropConfig
-KeptAction = KeepRelease | DropKept
-ALONE = ConfigAction | KeptAction
-"""No other action waits for these, least of all a rollback or the removal of a finalizer."""
 Outcome = Done | NotYet | Refusal
 
 
@@ -164,3 +153,9 @@ class Decision(Decided[RolloutStatus], frozen=True):
 
     brief: bool = False
     """There is no action, and the awaited change usually comes within moments: the next pass decides the same again."""
+
+
+def stands_alone(action: Action) -> bool:
+    """No other action waits for this one, least of all a rollback or the removal of a finalizer."""
+    kept = isinstance(action, KeepConfig | RestoreConfig | KeepRelease)
+    return kept or (isinstance(action, DeleteObject) and action.alone)

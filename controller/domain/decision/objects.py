@@ -11,15 +11,20 @@ from controller.domain.decision.value import Value
 POD = KindName("v1", "Pod")
 REPLICA_SET = KindName("apps/v1", "ReplicaSet")
 SERVICE = KindName("v1", "Service")
+CONTROLLER_REVISION = KindName("apps/v1", "ControllerRevision")
 
 
 class DeleteObject(Value, frozen=True, tag=True):
-    """Exactly this object is gone; with `pods_first`, it stays until its pods are gone."""
+    """Exactly this object is gone; with `pods_first`, it stays until its pods are gone.
+
+    `alone`: no other action waits for it.
+    """
 
     kind: KindName
     object: Key
     uid: str
     pods_first: bool = False
+    alone: bool = False
 
 
 class SetSize(Value, frozen=True, tag=True):
@@ -38,7 +43,8 @@ class SetSize(Value, frozen=True, tag=True):
 class SetMetadata(Value, frozen=True, tag=True):
     """An object carries these labels and annotations; None removes one.
 
-    It is named by its UID, and may be gone; or by its version, and then the pass is repeated.
+    It is named by its UID, and may be gone; or by its version, and then the pass is repeated. `finalizers` are all that
+    it has then (None: they stay); with `disowned`, it has no owner.
     """
 
     kind: KindName
@@ -47,6 +53,8 @@ class SetMetadata(Value, frozen=True, tag=True):
     resource_version: str = ""
     labels: dict[str, str | None] = {}
     annotations: dict[str, str | None] = {}
+    finalizers: tuple[str, ...] | None = None
+    disowned: bool = False
 
 
 def deletion(kind: KindName, found: ObjectMeta) -> DeleteObject:

@@ -1,6 +1,7 @@
-"""Facts about the released workload.
+"""Facts about the released workload and its autoscalers, also those that somebody else held.
 
-Invariant: an action that writes the spec has the generation that was observed, so an outdated write changes nothing.
+The original controller held them, or a Rollout of the same name that exists no more. Invariant: an action that writes
+the spec has the generation or the version that was observed, so an outdated write changes nothing.
 """
 
 import msgspec
@@ -9,16 +10,8 @@ from controller.api.meta import Key
 from controller.api.names import FREEZE_MIN_READY_SECONDS, FREEZE_PROGRESS_DEADLINE_SECONDS
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import OwnersValues
-from controller.api.workload_kinds import DEPLOYMENT, KindName
+from controller.api.workload_kinds import KindName
 from controller.domain.decision.value import Value
-
-
-class LabelWorkload(Value, frozen=True, tag=True):
-    """The workload carries the workload-type label, or (with an empty type) no longer does."""
-
-    workload: Key
-    workload_type: str
-    kind: KindName = DEPLOYMENT
 
 
 class FreezeWorkload(Value, frozen=True, tag=True):
@@ -116,3 +109,46 @@ class SetCurrentRevision(Value, frozen=True, tag=True):
     workload: Key
     uid: str
     revision: str
+
+
+class PauseAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler sizes nothing, and its owner's `behavior` (JSON) is kept on it."""
+
+    autoscaler: Key
+    resource_version: str
+    original: str
+
+
+class FreeAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler has its owner's `behavior` again; None: it has none."""
+
+    autoscaler: Key
+    resource_version: str
+    behavior: msgspec.Raw | None
+
+
+class TakeOverWorkload(Value, frozen=True, tag=True):
+    """The workload carries our marks and record in place of the original's; none of its pods moves by that."""
+
+    kind: KindName
+    workload: Key
+    generation: int
+    rollout: str
+    release: str
+    stable_revision: str = ""
+    stable_template: str = ""
+
+
+class TakeOverAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler names its workload again, and sizes nothing; `original` is its owner's `behavior` (JSON)."""
+
+    autoscaler: Key
+    resource_version: str
+    target: str
+    original: str
+
+
+class DropBatchRelease(Value, frozen=True, tag=True):
+    """The BatchRelease is gone: no controller that removes its finalizer is left."""
+
+    batch_release: Key

@@ -15,7 +15,7 @@ from controller.api.autoscaling import Autoscaler
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.meta import Key
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
-from controller.api.workload_kinds import KindName, WorkloadKind
+from controller.api.workload_kinds import DEPLOYMENT, KindName, WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -25,7 +25,6 @@ from controller.domain.decision import (
     Reference,
     SetMetadata,
     TakeOverAutoscaler,
-    TakeOverCanary,
     TakeOverWorkload,
 )
 from controller.domain.observation import RoutePresent, WorkloadSeen
@@ -118,17 +117,23 @@ def _take_all_over(release: Release) -> tuple[Action, ...]:
     )
 
 
-def _canary(release: Release, extra: WorkloadSeen) -> TakeOverCanary:
+def _canary(release: Release, extra: WorkloadSeen) -> SetMetadata:
+    """Without its owner, the BatchRelease, and without the finalizer that only the original takes off."""
     meta = extra.deployment.metadata
     same_template = _pods_of(extra.deployment.spec.template) == _pods_of(
         release.deployment.spec.template
     )
-    return TakeOverCanary(
-        deployment=meta.key,
+    return SetMetadata(
+        DEPLOYMENT,
+        meta.key,
         resource_version=meta.resource_version,
-        rollout_uid=release.seen.rollout.metadata.uid,
-        template_hash=release.template_hash if same_template else "",
+        labels={names.ROLLOUT_UID: release.seen.rollout.metadata.uid},
+        annotations={
+            names.TEMPLATE_HASH: release.template_hash if same_template else "",
+            names.CONTROL_INFO: None,
+        },
         finalizers=tuple(f for f in meta.finalizers if f != names.ORIGINALS_CANARY_FINALIZER),
+        disowned=True,
     )
 
 

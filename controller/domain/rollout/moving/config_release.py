@@ -11,6 +11,7 @@ from typing import assert_never
 from controller.api.meta import Key, OwnerReference
 from controller.api.names import CONFIG_COPY_INFIX, ROLLOUT_ID, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import Phase, Rollout, RolloutStatus, TrackedConfig
+from controller.api.workload_kinds import KindName
 from controller.api.workloads import MAX_NAME, safe_hash
 from controller.domain import reasons
 from controller.domain.config.content_record import (
@@ -26,7 +27,7 @@ from controller.domain.config.references import named
 from controller.domain.config.seen import ConfigSeen, ConfigUnwatched, ConfigWatched, KeptConfig
 from controller.domain.decision import (
     Action,
-    DropConfig,
+    DeleteObject,
     KeepConfig,
     Note,
     RestoreConfig,
@@ -250,5 +251,6 @@ def _restore(release: Release, found: ConfigSeen, kept: KeptConfig) -> RestoreCo
     )
 
 
-def _drop(release: Release, kept: KeptConfig) -> DropConfig:
-    return DropConfig(kept.kind, Key(release.namespace, kept.name), kept.uid)
+def _drop(release: Release, kept: KeptConfig) -> DeleteObject:
+    kind, copy = KindName("v1", kept.kind), Key(release.namespace, kept.name)
+    return DeleteObject(kind, copy, kept.uid, alone=True)
