@@ -18,6 +18,7 @@ from controller.kube.resources import (
     REPLICA_SETS,
     SECRETS,
     SERVICES,
+    TRAFFIC_ROUTINGS,
     Resource,
 )
 
@@ -31,9 +32,10 @@ BUILT_IN = {
         CONTROLLER_REVISIONS,
         CONFIG_MAPS,
         SECRETS,
+        TRAFFIC_ROUTINGS,
     )
 }
-"""Kinds that every cluster serves; others are looked up."""
+"""Kinds that every cluster serves, and our own; others are looked up."""
 
 
 async def delete(writes: Writes, resource: Resource, action: DeleteObject) -> Done:

@@ -15,8 +15,10 @@ from controller.domain.decision.objects import CONTROLLER_REVISION as CONTROLLER
 from controller.domain.decision.objects import POD as POD
 from controller.domain.decision.objects import REPLICA_SET as REPLICA_SET
 from controller.domain.decision.objects import SERVICE as SERVICE
+from controller.domain.decision.objects import TRAFFIC_ROUTING as TRAFFIC_ROUTING
 from controller.domain.decision.objects import DeleteObject, SetMetadata, SetSize
 from controller.domain.decision.objects import deletion as deletion
+from controller.domain.decision.objects import finalizers as finalizers
 from controller.domain.decision.objects import size as size
 from controller.domain.decision.outcome import Done, NotYet, Refusal
 from controller.domain.decision.rollouts import (
@@ -24,7 +26,6 @@ from controller.domain.decision.rollouts import (
     PrepareRollout,
     RecordRelease,
     RemoveFinalizer,
-    SetFinalizers,
 )
 from controller.domain.decision.routes import (
     EnsureCanaryService,
@@ -65,27 +66,25 @@ from controller.domain.decision.workloads import (
     DropBatchRelease,
     FreeAutoscaler,
     FreezeWorkload,
-    MoveSet,
-    PaceDeployment,
+    MoveWorkload,
     PauseAutoscaler,
-    ReleaseDeployment,
-    ReleaseSet,
+    ReleaseWorkload,
     SetCurrentRevision,
-    TakeOverAutoscaler,
     TakeOverWorkload,
 )
 from controller.domain.decision.workloads import (
     FieldOfSpec as FieldOfSpec,
+)
+from controller.domain.decision.workloads import (
+    field_of_spec as field_of_spec,
 )
 
 Action = (
     PrepareRollout
     | RemoveFinalizer
     | FreezeWorkload
-    | PaceDeployment
-    | ReleaseDeployment
-    | MoveSet
-    | ReleaseSet
+    | MoveWorkload
+    | ReleaseWorkload
     | SetCurrentRevision
     | RevertTemplate
     | WriteTemplate
@@ -110,10 +109,8 @@ Action = (
     | FreeAutoscaler
     | KeepConfig
     | RestoreConfig
-    | SetFinalizers
     | RecordRelease
     | TakeOverWorkload
-    | TakeOverAutoscaler
     | DropBatchRelease
 )
 Outcome = Done | NotYet | Refusal

@@ -5,6 +5,7 @@ or a change of somebody else, is never overwritten. Must not: know why the fact 
 """
 
 from controller.api.meta import Key, ObjectMeta
+from controller.api.names import V1ALPHA1
 from controller.api.workload_kinds import KindName
 from controller.domain.decision.value import Value
 
@@ -12,6 +13,7 @@ POD = KindName("v1", "Pod")
 REPLICA_SET = KindName("apps/v1", "ReplicaSet")
 SERVICE = KindName("v1", "Service")
 CONTROLLER_REVISION = KindName("apps/v1", "ControllerRevision")
+TRAFFIC_ROUTING = KindName(V1ALPHA1, "TrafficRouting")
 
 
 class DeleteObject(Value, frozen=True, tag=True):
@@ -60,6 +62,12 @@ class SetMetadata(Value, frozen=True, tag=True):
 def deletion(kind: KindName, found: ObjectMeta) -> DeleteObject:
     """Delete exactly this object, not another one that has its name later."""
     return DeleteObject(kind, found.key, found.uid)
+
+
+def finalizers(kind: KindName, found: ObjectMeta, wanted: tuple[str, ...]) -> SetMetadata:
+    """Give exactly this object these finalizers, over the version that was observed; it may be gone."""
+    version = found.resource_version
+    return SetMetadata(kind, found.key, found.uid, version, finalizers=wanted)
 
 
 def size(kind: KindName, found: ObjectMeta, replicas: int) -> SetSize:

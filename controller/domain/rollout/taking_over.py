@@ -21,10 +21,10 @@ from controller.domain.decision import (
     Action,
     DropBatchRelease,
     Note,
+    PauseAutoscaler,
     PinService,
     Reference,
     SetMetadata,
-    TakeOverAutoscaler,
     TakeOverWorkload,
 )
 from controller.domain.observation import RoutePresent, WorkloadSeen
@@ -142,9 +142,10 @@ def _pods_of(template: msgspec.Raw) -> JsonObject:
     return child(msgspec.json.decode(template), "spec")
 
 
-def _autoscaler(release: Release, found: Autoscaler) -> TakeOverAutoscaler:
+def _autoscaler(release: Release, found: Autoscaler) -> PauseAutoscaler:
     meta = found.metadata
-    return TakeOverAutoscaler(meta.key, meta.resource_version, release.meta.name, original(found))
+    target = release.meta.name
+    return PauseAutoscaler(meta.key, meta.resource_version, original(found), target)
 
 
 def _routes(release: Release) -> tuple[SetMetadata, ...]:

@@ -65,6 +65,22 @@ def moonshift_status(status: RolloutStatus) -> MoonshiftStatus:
     return status.moonshift if isinstance(status.moonshift, MoonshiftStatus) else MoonshiftStatus()
 
 
+def current_step(status: RolloutStatus) -> int:
+    """Number of the present step, from 1 on; 0 before the first release, or if a client wrote a number below."""
+    found = (
+        moonshift_status(status).step
+        or canary_status(status).current_step_index
+        or status.current_step_index
+    )
+    return max(0, found)
+
+
+def current_state(status: RolloutStatus) -> str:
+    """The state within the present step; the original's, until its release is taken over."""
+    ours = moonshift_status(status).state
+    return ours or canary_status(status).current_step_state or status.current_step_state
+
+
 def known_template(status: RolloutStatus) -> str:
     """Hash of the template that the status is about; older versions kept it in `canaryRevision`."""
     return moonshift_status(status).template or canary_status(status).canary_revision
