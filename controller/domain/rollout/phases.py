@@ -26,7 +26,7 @@ from controller.domain.decision import (
 )
 from controller.domain.history import Outcome
 from controller.domain.observation import Observation
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.rollout.beginning import begin, stable_at_admission
 from controller.domain.rollout.ends.finalising import finalise
 from controller.domain.rollout.ends.reported import End, abandoned
@@ -270,7 +270,7 @@ def _in_its_phase(release: Release) -> Transition:
 
 
 def _healthy(release: Release) -> Transition:
-    owner = marked_for(release.workload.object)
+    owner = hold_on(release.workload.object).rollout
     if owner == release.seen.rollout.metadata.name:
         release = release.without_condition("Progressing")
         begun = begin(release.reporting(phase=Phase.PROGRESSING), stable_at_admission(release))

@@ -29,7 +29,7 @@ from controller.domain.decision import (
 )
 from controller.domain.observation import RoutePresent, WorkloadSeen
 from controller.domain.pods.held_autoscalers import original
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.pods.originals import moved_by_the_original
 from controller.domain.pods.running import template_of
 from controller.domain.rollout.beginning import stable_at_admission
@@ -78,7 +78,7 @@ def _is_held_by_the_original(release: Release) -> bool:
     workload = release.workload.object
     name = release.seen.rollout.metadata.name
     held = moved_by_the_original(workload, name)
-    return held and (marked_for(workload) == name or _left_by_the_original(release.status))
+    return held and (hold_on(workload).rollout == name or _left_by_the_original(release.status))
 
 
 def _left_by_the_original(status: RolloutStatus) -> bool:

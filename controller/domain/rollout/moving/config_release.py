@@ -34,7 +34,7 @@ from controller.domain.decision import (
     Severity,
     StampTemplate,
 )
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.status import condition, with_moonshift_status
@@ -92,7 +92,7 @@ def _recorded(release: Release, seen: ConfigWatched) -> Release:
     record, template = record_of(release.status), release.template_hash
     if release.status.phase == Phase.PROGRESSING:
         now = in_release(record, template, release.ours.stable_template, seen)
-    elif marked_for(release.workload.object):
+    elif hold_on(release.workload.object).rollout:
         return release
     elif release.replicas == 0:
         # Without pods there is nothing to release.
@@ -197,7 +197,7 @@ def _may_be_released(release: Release) -> bool:
         return (
             release.template_hash != ours.stable_template and release.meta.uid == ours.workload_uid
         )
-    return not marked_for(release.workload.object) and not _would_not_be_frozen(release)
+    return not hold_on(release.workload.object).rollout and not _would_not_be_frozen(release)
 
 
 # --- copies -------------------------------------------------------------------------------------
