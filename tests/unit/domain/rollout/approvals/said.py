@@ -1,4 +1,4 @@
-"""Whom the decision about a pause waits for, beside what clients and metrics are told."""
+"""The decision about a pause, compared with the answers that clients and metrics get."""
 
 from controller.api.rollout import Phase, StepState
 from controller.domain.rollout.approvals.analysing import measured_anew
@@ -26,7 +26,7 @@ def is_at_a_pause(release: Release) -> bool:
 
 
 def agrees(release: Release) -> bool:
-    """Clients are told that a person is waited for, exactly if the decision is a stop without an end by the clock."""
+    """An approval is awaited exactly if the decision is a stop that no clock ends."""
     told = awaits_approval(release.seen.rollout)
     if not is_at_a_pause(release):
         return not told or (bool(release.steps) and measured_anew(release) is not None)
