@@ -81,7 +81,7 @@ PARTS = (
     Part("the original's own tests", ("originals_suite",)),
     Part(
         "many examples of every property of a release",
-        ("unit/simulation", "unit/domain/rollout"),
+        ("unit/simulation", "unit/domain/rollout", "component/runtime"),
         environment=THOROUGH,
         marked="full or not full",
     ),

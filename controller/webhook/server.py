@@ -1,9 +1,9 @@
 """The HTTPS server that the API server calls, and that every pod of the cluster can reach.
 
 Invariant: every request is answered within the API server's patience, in words; a body that is not a review is the
-client's fault (4xx); a fault of ours is a 500 with its text, logged, and the webhook's failure policy decides the rest.
-No body is trusted, nor its length: `intake` and `connections` bound what it can cost. `/readyz` depends
-on nothing but the server itself, because filling the caches needs `/convert`.
+client's fault (4xx). A fault of ours is a 500 with its text, an answer that takes too long is a 504; both are logged,
+and the webhook's failure policy decides the rest. No body is trusted, nor its length: `intake` and `connections` bound
+its cost. `/readyz` depends on nothing but the server itself, because filling the caches needs `/convert`.
 """
 
 import asyncio
@@ -258,7 +258,7 @@ def _fault(path: str, error: Exception) -> web.Response:
             return web.Response(status=413, text=f"{path}: {error}")
         case TimeoutError():
             log.error("%s: no answer within %s s", path, ANSWER_SECONDS)
-            return web.Response(status=500, text=f"{path}: no answer within {ANSWER_SECONDS} s")
+            return web.Response(status=504, text=f"{path}: no answer within {ANSWER_SECONDS} s")
         case _:
             log.error("%s failed", path, exc_info=error)
             return web.Response(status=500, text=f"{path}: {type(error).__name__}: {error}")

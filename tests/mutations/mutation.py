@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.mutations.changes import Change
+from tests.mutations.parsing import parsed
 from tests.mutations.places import Unknown, definition, names_in
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,7 @@ def source_of(mutation: Mutation) -> Path:
 
 def mutated(mutation: Mutation) -> ast.Module:
     """The syntax tree of that file with the mutation in it."""
-    tree = ast.parse(source_of(mutation).read_text(encoding="utf-8"))
+    tree = parsed(source_of(mutation).read_text(encoding="utf-8"))
     try:
         mutation.change(definition(tree, mutation.function))
     except Unknown as unknown:
@@ -88,7 +89,7 @@ def _namesakes(package: str, function: str) -> tuple[str, ...]:
     return tuple(
         ".".join((*path.relative_to(ROOT).with_suffix("").parts, name))
         for path in sorted((ROOT / package).rglob("*.py"))
-        for name in names_in(ast.parse(path.read_text(encoding="utf-8")))
+        for name in names_in(parsed(path.read_text(encoding="utf-8")))
         if name.rpartition(".")[2] == function
     )
 

@@ -14,6 +14,7 @@ import pytest
 from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
 from tests.mutations.mutation import ROOT, Mutation, mutated, source_of
 from tests.mutations.noticed import NOTICED_BY
+from tests.mutations.parsing import parsed
 from tests.mutations.rooms import FEWEST, ROOMS, SINGLE, counted
 from tests.mutations.runner import selected
 
@@ -22,7 +23,7 @@ LIMIT = 900
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_a_mutation_names_a_function_that_exists_and_changes_it(mutation: Mutation) -> None:
-    before = ast.parse(source_of(mutation).read_text(encoding="utf-8"))
+    before = parsed(source_of(mutation).read_text(encoding="utf-8"))
     after = mutated(mutation)
     assert ast.dump(after) != ast.dump(before)
     compile(after, mutation.module, "exec")

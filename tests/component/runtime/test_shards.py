@@ -164,7 +164,7 @@ async def test_a_process_with_another_number_waits_until_the_last_of_the_old_num
     await new.stop()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(settings(), max_examples=max(12, settings().max_examples // 8), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(EVENTS),
                           st.integers(0, 9), st.integers(0, 300)), max_size=25))  # fmt: skip
 def test_no_namespace_ever_has_two_writers(story: list[tuple[str, int, int]]) -> None:

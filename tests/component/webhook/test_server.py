@@ -236,7 +236,7 @@ async def test_a_read_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     async with called(reads, NoMetrics()) as session:
         body = review(deployment(), deployment("v2"))
         async with session.post(DEPLOYMENTS, json=body) as response:
-            assert response.status == 500
+            assert response.status == 504
             assert "no answer within" in await response.text()
 
 

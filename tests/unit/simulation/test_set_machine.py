@@ -132,7 +132,7 @@ class Sets(Releases):
 
 @pytest.mark.timeout(3600)
 def test_releases_of_sets_under_everything_that_can_come_in_between() -> None:
-    run(Sets)
+    run(Sets, share=0.5)
     assert not unmet(Sets)
 
 
