@@ -49,6 +49,7 @@ from controller.domain.decision.routes import (
 from controller.domain.decision.routes import (
     RoutePlan as RoutePlan,
 )
+from controller.domain.decision.taken import ConfirmRoutes
 from controller.domain.decision.takeover import (
     DropBatchRelease,
     TakeOverAutoscaler,
@@ -106,6 +107,7 @@ Action = (
     | UnpinService
     | EnsureCanaryService
     | EnsureRoutes
+    | ConfirmRoutes
     | RehearseRoutes
     | RehearseObjects
     | RestoreRoutes
@@ -163,4 +165,4 @@ class Decision(Decided[RolloutStatus], frozen=True):
     """The outcome of one pass over a Rollout."""
 
     brief: bool = False
-    """There is no action, and the awaited change usually comes within moments: the next pass decides the same again."""
+    """No action writes, and the awaited change usually comes within moments: the next pass decides the same again."""

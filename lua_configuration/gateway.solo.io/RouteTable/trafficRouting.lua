@@ -1,7 +1,7 @@
 --@name Gloo RouteTable
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2
---@use steps, tables, weights, conditions, routes, shadows, gloo, paths
+--@use steps, tables, weights, conditions, routes, shadows, gloo, paths, reports
 --
 -- Divides the stable Service's own share of every route that leads to it, or puts copies of those routes, bound to the step's
 -- matches and to the new revision alone, right before them: the first that fits wins. Upstream groups have a script of
@@ -135,3 +135,26 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+-- Gloo writes one status, or one for each of its namespaces, without a generation; states are words, or numbers before 1.6.
+
+local STATES = {[0] = "Pending", "Accepted", "Rejected", "Warning"}
+
+return reports.verdict(obj, function(status)
+    local found = {}
+    local function add(where, report)
+        local state = STATES[report.state] or report.state
+        if state then
+            table.insert(found, {
+                name = (report.reportedBy or "Gloo") .. where, taken = state ~= "Rejected", pending = state == "Pending",
+                words = report.reason,
+            })
+        end
+    end
+    add("", status)
+    for namespace, report in pairs(status.statuses or {}) do
+        add(" in " .. namespace, report)
+    end
+    return found
+end)

@@ -26,7 +26,7 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     that admission compares with a step; None when the header has none, which allows everything. `announces`: proxies
     learn of Services from objects of this kind, so a Service is first named without a share. `regex`: the dialect of
     the gateway's regular expressions; empty if it is not certain. `longest_regex`: the characters of the longest one;
-    0 if there is no limit.
+    0 if there is no limit. `taken`: identity of the script's second chunk; empty if it has none.
     """
 
     name: str = ""
@@ -38,6 +38,7 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     same_as: GroupKind | None = None
     regex: str = ""
     longest_regex: int = 0
+    taken: str = ""
 
 
 def _kinds(words: str) -> tuple[GroupKind, ...]:
