@@ -1,5 +1,5 @@
-"""The two chunks of a gateway script's text: the routes, and (after the line `--@taken`) the question whether the gateway
-took them.
+"""The two chunks of a gateway script's text: the routes, and (after the line `--@taken`) the question whether the
+gateway took them.
 
 Each chunk is sent to the worker as a script of its own, so neither sees the other's locals. Invariant: a text without
 the line is its first chunk, byte by byte; a line of the second chunk has the number that it has in the whole text, so

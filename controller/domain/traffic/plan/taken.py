@@ -19,7 +19,7 @@ EXPECTED = 'expected true, "wait", {wait = "words"} or {refused = "words"}'
 def taken_input(
     reference: Reference, namespace: str, live: Tree, written: Tree, before: Tree | None
 ) -> bytes:
-    """The global `obj` of one call. `written` is the content of our last write; `before` what was reported before it."""
+    """The global `obj` of one call. `written` is the content of our last write; `before` was reported before it."""
     metadata = live.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     obj: Tree = {
