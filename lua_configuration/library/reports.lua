@@ -59,7 +59,7 @@ end
 ---for, nor is anybody where nobody reports. An old report is waited for.
 ---@param obj moonshift.TakenInput
 ---@param read fun(status: table): moonshift.Report[] the reports in a status, each with another name
----@return true|{wait: string}|{refused: string}
+---@return {taken: true}|{wait: string}|{refused: string}
 function reports.verdict(obj, read)
     local now, before = read(obj.status), obj.before and read(obj.before.status) or {}
     local known, present, waits = by_name(before), by_name(now), nil
@@ -78,7 +78,7 @@ function reports.verdict(obj, read)
             end
         end
     end
-    return waits == nil or {wait = waits}
+    return waits and {wait = waits} or {taken = true}
 end
 
 ---The reports of a route's parents: the route, all of its backends, and each of its rules.

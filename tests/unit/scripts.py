@@ -82,7 +82,8 @@ class PlainScripts:
             self.questions += 1
             report = asked["status"]
             current = report["generation"] >= asked["generation"]
-            return Executed(msgspec.json.encode(report["says"] if current else "wait"))
+            says = report["says"] if current else {"wait": ""}
+            return Executed(msgspec.json.encode({"taken": True} if says is True else says))
         data = asked["data"]
         wanted = NAMED if self.depths.get(asked["object"]["kind"]) else ASKED
         plan = {name: asked[name] for name in wanted if name in asked}

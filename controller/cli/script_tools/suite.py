@@ -22,6 +22,8 @@ from controller.cli.script_tools.coverage import (
 from controller.cli.script_tools.engine import Engine, Execution
 from controller.cli.script_tools.evaluate import Outcome, comparable, evaluate, expected_content
 from controller.cli.script_tools.script_folders import TEST_DATA, Subject
+from controller.cli.script_tools.taken_cases import KEY as TAKEN
+from controller.cli.script_tools.taken_cases import mistake, taken_cases
 from controller.cli.script_tools.yaml_text import diff
 from controller.domain.decision import Refusal
 from controller.domain.traffic.tree import Json, Tree, same
@@ -104,12 +106,29 @@ class Suite:
                         job = self._check(subject, script, copy, case, step)
                         work.append(group.create_task(job))
                         checks.append(work[-1])
+                checks += await self._taken(subject, script, case)
         done = tuple(
             item.result().check if isinstance(item, asyncio.Task) else item for item in checks
         )
         parts = [part for task in work if (part := task.result().coverage) is not None]
+        untested = script.taken is not None and not any(_is_of_taken(item) for item in done)
+        if untested and not self._keyword:
+            done += (Check("", problem=_taken_untested(subject)),)
         measured = together(parts) if parts and not self._keyword else None
         return Report(subject, done, measured)
+
+    async def _taken(self, subject: Subject, script: Script, case: Case) -> list[Check]:
+        """The verdicts about the script's second chunk."""
+        checks: list[Check] = []
+        for item in taken_cases(case):
+            name = f"{case.name}[{TAKEN} {item.number}]"
+            if not self._wants(subject.name, name):
+                continue
+            problem = "it has no second chunk (--@taken)"
+            if script.taken is not None:
+                problem = await mistake(self._engine, script.taken, item)
+            checks.append(Check(f"{case.name}/{TAKEN}", item.number, item.words, problem))
+        return checks
 
     def _wants(self, *names: str) -> bool:
         return self._keyword in "/".join(names).lower()
@@ -155,6 +174,17 @@ def _untested(subject: Subject) -> str:
     folder = subject.path.parent / TEST_DATA
     folder = folder / subject.class_type if subject.class_type else folder
     return f"this script has no test data: put a case into {folder}/, as a .yaml file"
+
+
+def _is_of_taken(check: Check) -> bool:
+    return check.case.endswith(f"/{TAKEN}")
+
+
+def _taken_untested(subject: Subject) -> str:
+    return (
+        f"its second chunk (--@taken) has no test data: put the key {TAKEN} into a case in "
+        f"{subject.path.parent / TEST_DATA}/"
+    )
 
 
 def _count_problem(case: Case) -> str:

@@ -13,7 +13,7 @@ from controller.domain.traffic.tree import Tree, decode, encode
 
 LONGEST = 600
 """Characters of a gateway's words."""
-EXPECTED = 'expected true, "wait", {wait = "words"} or {refused = "words"}'
+EXPECTED = 'expected {taken = true}, {wait = "words"} or {refused = "words"}'
 
 
 def taken_input(
@@ -48,10 +48,8 @@ def _shown(metadata: Tree) -> Tree:
 def verdict_of(answer: bytes) -> Verdict | None:
     """The verdict in a script's answer; None if it is no answer to this question."""
     match decode(answer):
-        case True:
+        case {"taken": True, **others} if not others:
             return Taken()
-        case "wait":
-            return NotTakenYet()
         case {"wait": str(why), **others} if not others:
             return NotTakenYet(_line(why))
         case {"refused": str(words), **others} if not others and words.strip():

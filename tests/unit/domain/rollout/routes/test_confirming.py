@@ -94,7 +94,7 @@ def test_a_gateway_that_refuses_its_object_stalls_the_release_before_old_pods_go
     assert ours_of(world).state == StepState.STEP_PAUSED
 
 
-@pytest.mark.parametrize("answer", ["wait", {"refused": "no"}])
+@pytest.mark.parametrize("answer", [{"wait": "busy"}, {"refused": "no"}])
 @pytest.mark.parametrize("style", STYLES)
 def test_a_rollback_never_waits_for_a_gateway(style: str, answer: object) -> None:
     world = routed(style)
