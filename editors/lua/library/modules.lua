@@ -794,6 +794,11 @@ function gloo.change_headers(holder, modifier) end
 ---@return moonshift.Backends
 function gloo.destinations(step) end
 
+---What Gloo reports: one status, or one for each of its namespaces; states are words, or numbers in older versions.
+---@param status table
+---@return moonshift.Report[]
+function gloo.reports(status) end
+
 ---Ingress classes: annotations of a canary Ingress, and additional Ingresses beside the owner's.
 ---For scripts with the line `--@use ingresses`.
 ingresses = {}

@@ -18,24 +18,6 @@ steps.carry_out(step, {
 return obj.data
 
 --@taken
--- Gloo writes one status, or one for each of its namespaces, without a generation; states are words, or numbers before 1.6.
+-- The status has no generation: a refusal is seen, and an old success counts until then.
 
-local STATES = {[0] = "Pending", "Accepted", "Rejected", "Warning"}
-
-return reports.verdict(obj, function(status)
-    local found = {}
-    local function add(where, report)
-        local state = STATES[report.state] or report.state
-        if state then
-            table.insert(found, {
-                name = (report.reportedBy or "Gloo") .. where, taken = state ~= "Rejected", pending = state == "Pending",
-                words = report.reason,
-            })
-        end
-    end
-    add("", status)
-    for namespace, report in pairs(status.statuses or {}) do
-        add(" in " .. namespace, report)
-    end
-    return found
-end)
+return reports.verdict(obj, gloo.reports)

@@ -6,7 +6,7 @@ import sys
 from controller.scripts.modules import FOLDER as LIBRARY
 from tests.unit.lua_configuration.cases import FOLDER
 
-MOST_IN_ALL = 6600
+MOST_IN_ALL = 6800
 MOST_IN_ONE = 290
 MEDIAN = 60
 
