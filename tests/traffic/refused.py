@@ -15,9 +15,8 @@ from rich.console import Console
 
 from demo.traffic.application import http_proxy
 from demo.traffic.lab import ROUTES, Lab, lab
-from demo.traffic.release import Release, inner_status
+from demo.traffic.release import Release, State, inner_status
 from demo.traffic.scenarios import NEW, OLD, named
-from localcluster.history import State
 from localcluster.progress import ConsoleReporter
 from localcluster.traffic.namespace import inside
 from localcluster.traffic.vendors import Vendor, ensure_gateway

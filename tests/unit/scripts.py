@@ -31,7 +31,7 @@ class PlainScripts:
         """By kind: the places without a script for it."""
         self.worker_is_away = False
         self.questions = 0
-        """How often a second chunk was run; it expects a status `{generation, says}`."""
+        """How often a second chunk was run; a status is `{generation, says}`, of any generation if it has none."""
         self._known: dict[str, tuple[Script, ScriptHeader]] = {}
 
     def resolve(self, reference: Reference) -> Script | MissingScript:
@@ -81,7 +81,7 @@ class PlainScripts:
         if not script.text:
             self.questions += 1
             report = asked["status"]
-            current = report["generation"] >= asked["generation"]
+            current = report.get("generation", asked["generation"]) >= asked["generation"]
             says = report["says"] if current else {"wait": ""}
             return Executed(msgspec.json.encode({"taken": True} if says is True else says))
         data = asked["data"]
