@@ -8,6 +8,7 @@ gateway that refuses later, while old pods are still being removed, stops that.
 
 from controller.domain import reasons
 from controller.domain.decision import ConfirmRoutes
+from controller.domain.observation import RouteSeen
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.words import messages
 from controller.domain.rollout.words.release_value import Release
@@ -17,9 +18,7 @@ from controller.domain.traffic.taken_routes import is_to_be_asked, refusal_by_ga
 
 def not_yet_taken(release: Release, index: int) -> Stop | None:
     """Wait until the gateways have taken the objects, which follow the step's plan; None if they have."""
-    routes = release.seen.routes
-    if release.ours.returning or all(route.taken is None for route in routes):
-        return None
+    routes = _reported(release)
     if is_to_be_asked(routes):
         return release.stop(ConfirmRoutes(routing.wanted_plan(release, index)), brief=True)
     refused = refusal_by_gateway(routes, release.namespace)
@@ -34,6 +33,9 @@ def not_yet_taken(release: Release, index: int) -> Stop | None:
 
 def untaken(release: Release) -> str:
     """The object that the step waits for, in words; empty if it waits for none."""
-    if release.ours.returning:
-        return ""
-    return waited_for(release.seen.routes, release.namespace, release.ours.routed_at)
+    return waited_for(_reported(release), release.namespace, release.ours.routed_at)
+
+
+def _reported(release: Release) -> tuple[RouteSeen, ...]:
+    """The routes that a step waits for; none on a way back."""
+    return () if release.ours.returning else release.seen.routes

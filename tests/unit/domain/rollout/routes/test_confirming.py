@@ -1,6 +1,7 @@
 """Old pods go only after the gateways have taken the routes, where their kinds say so."""
 
 import pytest
+from msgspec import structs
 
 from controller.api.rollout import StepState
 from controller.domain import reasons
@@ -116,3 +117,34 @@ def test_an_object_on_which_nobody_reports_is_not_waited_for(style: str) -> None
     wait(world, 10 * GRACE)
     assert ours_of(world).state == StepState.STEP_PAUSED
     assert world.scripts.questions == 0
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_deadline_counts_while_a_gateway_does_not_answer(style: str) -> None:
+    strategy = structs.replace(make_strategy(style=style), progress_deadline_seconds=120)
+    world = make_world(make_rollout(strategy=strategy))
+    world.scripts.confirming.add(KIND)
+    report(world, True)
+    release(world)
+    wait(world, 600)
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert (stalled.status, stalled.reason) == ("True", reasons.DEADLINE_EXCEEDED)
+    assert "is not yet taken by its gateway" in stalled.message
+    report(world, True)
+    wait(world, 5 * GRACE)
+    assert ours_of(world).state == StepState.STEP_PAUSED
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_gateway_that_refuses_during_the_removal_of_old_pods_stops_it(style: str) -> None:
+    world = routed(style)
+    report(world, True)
+    wait(world, 1)
+    before = old_pods(world)
+    report(world, {"refused": "no"})
+    wait(world, 1000)
+    assert old_pods(world) == before
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert (ours_of(world).state == StepState.STEP_PAUSED) or stalled.status == "True"
