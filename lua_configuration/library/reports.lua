@@ -2,13 +2,6 @@
 
 local reports = {}
 
----@class moonshift.Report
----@field name string who reports
----@field taken boolean the gateway serves what the object says
----@field generation? integer the object's generation that the report is about; nil if the kind does not say
----@field words? string why it is not taken
----@field pending? boolean the reporter is still at work
-
 ---The condition of a type; nil if there is none.
 ---@param list? table[]
 ---@param type string

@@ -116,6 +116,14 @@
 ---@field place {type: string, value: string} the path of the match
 ---@field replaces? boolean the rule replaces the matched prefix
 
+---What a gateway reports in the status of an object; see `reports.verdict`.
+---@class moonshift.Report
+---@field name string who reports
+---@field taken boolean the gateway serves what the object says
+---@field generation? integer the object's generation that the report is about; nil if the kind does not say
+---@field words? string why it is not taken
+---@field pending? boolean the reporter is still at work
+
 ---How a kind names the Service of an entry in its lists of backends.
 ---For scripts with the line `--@use backends`.
 backends = {}
