@@ -49,13 +49,18 @@ def hashes(folder: Path = FOLDER) -> Packaged:
     """The hashes of everything that is packaged; none if the folder is not installed."""
     library = folder / LIBRARY
     texts = {path.stem.encode(): path.read_bytes() for path in library.glob("*.lua")}
+    scripts = (path.read_bytes() for path in folder.rglob("*.lua") if library not in path.parents)
     return Packaged(
-        frozenset(_hash(path) for path in folder.rglob("*.lua") if library not in path.parents),
+        frozenset(hashlib.sha256(part).digest() for text in scripts for part in _chunks(text)),
         {name: hashlib.sha256(text).digest() for name, text in texts.items()},
         fingerprint(texts.items()),
         texts,
     )
 
 
-def _hash(path: Path) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()
+def _chunks(text: bytes) -> tuple[bytes, ...]:
+    """The parts of a script as the controller sends them (its `traffic/plan/chunks`): each is a script of its own."""
+    first, line, rest = text.partition(b"\n--@taken\n")
+    if not line:
+        return (text,)
+    return first + b"\n", b"\n" * (first.count(b"\n") + 2) + rest

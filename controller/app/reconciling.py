@@ -23,6 +23,7 @@ from controller.effects.apply import Routes
 from controller.effects.asking_scripts import KubeAskingScripts
 from controller.effects.gate_jobs import GateJobs
 from controller.effects.gate_secrets import GateSecrets
+from controller.effects.gateways.confirming import Verdicts
 from controller.effects.gateways.kube_objects import KubeGatewayObjects
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.effects.gateways.routes import GatewayRoutes
@@ -89,6 +90,7 @@ class Reconciling:
         self._clock = clock
         self._random = Random()
         self._tried = {resources.ROLLOUTS: Tried(), resources.TRAFFIC_ROUTINGS: Tried()}
+        self._verdicts = Verdicts()
         self._account_rights = AccountRights(client.may, clock.monotonic)
         self._rights = MissingRights(
             self._account_rights.review, watched.wiring.kind_availability_changed
@@ -133,6 +135,7 @@ class Reconciling:
             self._watched.sources,
             headers=self._scripts.header,
             missing=self._scripts.missing,
+            taken=self._verdicts.about,
             own_scripts=self._watched.own_scripts,
             allow_cluster_scoped=self._settings.allow_cluster_scoped,
             histories_kept=self._settings.histories_kept,
@@ -265,6 +268,7 @@ class Reconciling:
                 rights=self._account_rights,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
                 tried=tried.of(key),
+                verdicts=self._verdicts,
             )
 
         return routes_for

@@ -18,6 +18,7 @@ from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.availability import Unavailable
 from controller.domain.config.seen import ConfigState
 from controller.domain.decision import Reference, Value
+from controller.domain.decision.taken import Asked
 from controller.domain.gates.golden import GoldenQueries
 from controller.domain.gates.nesting import Templates
 from controller.domain.gates.watching import Answer
@@ -48,7 +49,8 @@ class RoutePresent(Value, frozen=True, tag=True):
     `corrected_before` is the time of the one before. `announced`: proxies learn of Services from objects of this kind.
     `depth`: 0 if nothing refers to the object, else its distance from such an object. `named` stands for what our
     writes made others able to name: other content of a deeper object, companion objects; empty if there is nothing.
-    `raw` is the object as read, for rules that need its content.
+    `raw` is the object as read, for rules that need its content. `reported` is the object's version if somebody reports
+    on the object in its status, or did before our first write; empty otherwise.
     """
 
     raw: msgspec.Raw
@@ -68,6 +70,7 @@ class RoutePresent(Value, frozen=True, tag=True):
     announced: bool = False
     depth: int = 0
     named: str = ""
+    reported: str = ""
 
 
 RouteState = RouteAbsent | RouteUnreadable | RoutePresent
@@ -77,13 +80,15 @@ class RouteSeen(Value, frozen=True):
     """A reference and the state of its object.
 
     `can` are the abilities of the reference's script (`--@can`); None if it promises everything, or is not known.
-    `announces`: proxies learn of Services from objects of this kind (`--@announce`).
+    `announces`: proxies learn of Services from objects of this kind (`--@announce`). `taken`: what the gateway says
+    about the object in this version; None if nobody reports on it, or its script cannot read that.
     """
 
     reference: Reference
     state: RouteState
     can: frozenset[str] | None = None
     announces: bool = False
+    taken: Asked | None = None
 
 
 class WorkloadUnreadable(Value, frozen=True):

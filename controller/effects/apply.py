@@ -67,6 +67,8 @@ class Routes(Protocol):
         self, plan: RoutePlan, at: datetime | None = None, settles_in: float = 0.0
     ) -> Outcome: ...
 
+    async def confirm(self, plan: RoutePlan) -> Outcome: ...
+
     async def rehearse(self, plan: RoutePlan, later: LaterSteps = ()) -> Outcome: ...
 
     async def restore(self, action: RestoreRoutes) -> Outcome: ...
@@ -241,6 +243,7 @@ EFFECTS: dict[type[object], Effect] = dict(
             decision.EnsureRoutes,
             lambda now, fact: now.routes.ensure(fact.plan, fact.at, fact.settles_in),
         ),
+        _by(decision.ConfirmRoutes, lambda now, fact: now.routes.confirm(fact.plan)),
         _writes(decision.RehearseObjects, rehearsing.rehearse),
         _by(decision.RehearseRoutes, lambda now, fact: now.routes.rehearse(fact.plan, fact.later)),
         _by(decision.RestoreRoutes, lambda now, fact: now.routes.restore(fact)),

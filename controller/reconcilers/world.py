@@ -5,7 +5,7 @@ that cannot be known is passed on as `Unavailable`, never as a missing object. T
 a script is not watched, and Secrets never are.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
@@ -60,6 +60,14 @@ from controller.reconcilers.autoscalers import autoscalers_of
 from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Caches, kept_of, owned_by
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
+from controller.reconcilers.known_scripts import (
+    Missing,
+    VerdictAbout,
+    nobody_asked,
+    nothing_missing,
+    unknown_header,
+    with_verdict,
+)
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
 from controller.reconcilers.unclaimed import unclaimed
 
@@ -70,10 +78,6 @@ WAIT_FOR_KIND = 5.0
 """Longest wait in seconds until a pass is repeated while a kind is being looked up; usually `ready` wakes it
 earlier.
 """
-
-
-Missing = Callable[[Reference], str]
-"""The places where a reference's script was not found; empty if there is one."""
 
 
 class NamedKinds(Protocol):
@@ -126,15 +130,6 @@ class Sources(Protocol):
         ...
 
 
-def _unknown_header(_: Reference) -> None:
-    """Used where scripts are not known."""
-
-
-def _nothing_missing(_: Reference) -> str:
-    """Used where scripts are not known."""
-    return ""
-
-
 class World:
     """Observations of Rollouts."""
 
@@ -144,15 +139,17 @@ class World:
         kinds: NamedKinds,
         sources: Sources,
         *,
-        headers: Headers = _unknown_header,
-        missing: Missing = _nothing_missing,
+        headers: Headers = unknown_header,
+        missing: Missing = nothing_missing,
         own_scripts: OwnScripts | None = None,
         allow_cluster_scoped: bool = False,
         histories_kept: int = 0,
         appends_pod_labels: bool = False,
         config_objects: TrackedObjects | None = None,
         gates: Gates | None = None,
+        taken: VerdictAbout = nobody_asked,
     ) -> None:
+        self._taken = taken
         self._gates = gates
         self._config_objects = config_objects
         self._histories_kept = histories_kept
@@ -401,17 +398,19 @@ class World:
         self, owner: Key, uid: str, references: tuple[Reference, ...], leads: bool
     ) -> tuple[RouteSeen, ...]:
         raw_companions = self._raw_companions(owner.namespace, uid, references)
-        return tuple(
-            RouteSeen(
-                reference,
+        found: list[RouteSeen] = []
+        for reference in references:
+            header = self._headers(reference)
+            state = (
                 self._route(owner, reference, raw_companions.get(place_of(reference), ()))
                 if self._may_be_watched(reference, leads)
-                else self._not_watched(reference, reference.name_in(owner.namespace)),
-                granted(reference, references, self._headers),
-                announces=(header := self._headers(reference)) is not None and header.announces,
+                else self._not_watched(reference, reference.name_in(owner.namespace))
             )
-            for reference in references
-        )
+            can = granted(reference, references, self._headers)
+            announces = header is not None and header.announces
+            seen = RouteSeen(reference, state, can, announces=announces)
+            found.append(with_verdict(seen, header, owner.namespace, self._taken))
+        return tuple(found)
 
     def _raw_companions(
         self, namespace: str, uid: str, references: tuple[Reference, ...]

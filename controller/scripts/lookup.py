@@ -14,6 +14,7 @@ from typing import Literal, Self
 import msgspec
 
 from controller.domain.decision import OwnScript
+from controller.domain.traffic.plan.chunks import chunks_of
 from controller.domain.traffic.plan.header import GroupKind, ScriptHeader, parse_header
 from controller.scripts.modules import FOLDER as LIBRARY
 from controller.scripts.modules import Module, Modules, UnknownModule
@@ -35,7 +36,7 @@ class Script(msgspec.Struct, frozen=True):
     """A script and its origin. `name` is its name in messages: a path, or a key of the ConfigMap.
 
     `modules` are sent with every call. `about` is the text with the header, for a script that only says that it is the
-    same as another one (`--@same-as`).
+    same as another one (`--@same-as`). `taken` is the script's second chunk, a script of its own.
     """
 
     name: str
@@ -45,11 +46,15 @@ class Script(msgspec.Struct, frozen=True):
     source: Source
     modules: tuple[Module, ...] = ()
     about: bytes = b""
+    taken: "Script | None" = None
 
     @property
     def header(self) -> ScriptHeader:
         """The options in the script's header."""
-        return parse_header(self.header_text)
+        header = parse_header(self.header_text)
+        if self.taken is None:
+            return header
+        return msgspec.structs.replace(header, taken=self.taken.sha256)
 
     @property
     def header_text(self) -> str:
@@ -86,7 +91,7 @@ def complete(
 ) -> Script | MissingScript:
     """A script with everything its header asks for; `scripts` are the packaged texts by path."""
     if b"--@use" not in text and b"--@same-as" not in text:
-        return Script(name, text, hashlib.sha256(text).hexdigest(), source)
+        return _of_chunks(name, text, source)
     header, about = parse_header(text.decode(errors="replace")), b""
     if header.same_as is not None:
         about, path = text, path_of(header.same_as)
@@ -100,7 +105,20 @@ def complete(
     asked = modules.asked_for(header.uses)
     if isinstance(asked, UnknownModule):
         return MissingScript(f"the script {name} cannot be used: {asked.reason}")
-    return Script(name, text, _hash(text, asked, about), source, asked, about)
+    return _of_chunks(name, text, source, asked, about)
+
+
+def _of_chunks(
+    name: str,
+    text: bytes,
+    source: Source,
+    modules: tuple[Module, ...] = (),
+    about: bytes = b"",
+) -> Script:
+    """The script of a text: its first chunk, with the second one in it."""
+    first, second = chunks_of(text)
+    taken = Script(name, second, _hash(second, modules, b""), source, modules) if second else None
+    return Script(name, first, _hash(text, modules, about), source, modules, about, taken)
 
 
 def packaged_texts(folder: Path = FOLDER) -> dict[str, bytes]:

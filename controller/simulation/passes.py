@@ -35,6 +35,7 @@ from controller.effects.gateways import (
     ScriptRunner,
     ScriptSource,
 )
+from controller.effects.gateways.confirming import Verdicts
 from controller.effects.gateways.script_answers import Tried
 from controller.effects.history import Histories
 from controller.effects.writes import Writes
@@ -219,6 +220,7 @@ class Passes:
         self.scripts_changed = wiring.scripts_changed
         self.kinds = NamedKinds(state.projections, wiring.named_object_changed)
         self.measures = SimulatedMeasures(self.now, _noting(self.woken))
+        self.verdicts = Verdicts()
         self.gates = Gates(state.caches, _AllKnown(), self.measures, {})
         self._builder = ObservationBuilder(
             state.caches,
@@ -226,6 +228,7 @@ class Passes:
             _AllKnown(),
             headers=scripts.header,
             missing=scripts.missing,
+            taken=self.verdicts.about,
             allow_cluster_scoped=True,
             config_objects=TrackedConfigs(state.projections, wiring.config_changed),
             gates=self.gates,
@@ -325,6 +328,7 @@ class Passes:
             return GatewayRoutes(
                 objects, scripts, runner,
                 rights=_EveryAccountMay(), allow_cluster_scoped=True, tried=tried.of(key),
+                verdicts=self.verdicts,
             )  # fmt: skip
 
         return routes_for

@@ -79,4 +79,27 @@ function gloo.destinations(step)
     })
 end
 
+local STATES = {[0] = "Pending", "Accepted", "Rejected", "Warning"}
+
+---What Gloo reports: one status, or one for each of its namespaces; states are words, or numbers in older versions.
+---@param status table
+---@return moonshift.Report[]
+function gloo.reports(status)
+    local found = {}
+    local function add(where, report)
+        local state = STATES[report.state] or report.state
+        if state then
+            table.insert(found, {
+                name = (report.reportedBy or "Gloo") .. where, taken = state ~= "Rejected", pending = state == "Pending",
+                words = report.reason,
+            })
+        end
+    end
+    add("", status)
+    for namespace, report in pairs(status.statuses or {}) do
+        add(" in " .. namespace, report)
+    end
+    return found
+end
+
 return gloo

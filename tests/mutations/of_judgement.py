@@ -215,6 +215,30 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.rollout.routes.confirming",
+        (
+            "old pods go before the gateway has taken the routes",
+            "not_yet_taken",
+            returns("None"),
+            "unit/domain/rollout/routes/test_confirming.py::test_a_step_waits_until_the_gateway_has_taken_its_routes",
+        ),
+        (
+            "a gateway that refuses its object is no problem",
+            "not_yet_taken",
+            never("refused"),
+            "unit/domain/rollout/routes/test_confirming.py::test_a_gateway_that_refuses_its_object_stalls_the_release_before_old_pods_go",
+        ),
+    ),
+    *named(
+        "controller.domain.trafficrouting.confirming",
+        (
+            "a member is routed by a route that no gateway has taken",
+            "confirmation",
+            returns("Confirmation()"),
+            "unit/domain/trafficrouting/test_confirming.py::test_a_member_waits_until_the_gateway_has_taken_the_shared_route",
+        ),
+    ),
+    *named(
         "controller.domain.traffic.restoring.restore",
         (
             "changes by others are removed with our part",

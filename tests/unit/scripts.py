@@ -25,9 +25,13 @@ class PlainScripts:
         """Kinds whose proxies learn of Services from their objects."""
         self.can: dict[str, set[str]] = {}
         """By kind: the abilities of its script; a kind without an entry has all of them."""
+        self.confirming: set[str] = set()
+        """Kinds whose script reads in the status whether the gateway took the object."""
         self.missing_of: dict[str, str] = {}
         """By kind: the places without a script for it."""
         self.worker_is_away = False
+        self.questions = 0
+        """How often a second chunk was run; a status is `{generation, says}`, of any generation if it has none."""
         self._known: dict[str, tuple[Script, ScriptHeader]] = {}
 
     def resolve(self, reference: Reference) -> Script | MissingScript:
@@ -47,7 +51,12 @@ class PlainScripts:
         text = self._text(reference)
         if text not in self._known:
             raw = text.encode()
-            script = Script(reference.kind, raw, hashlib.sha256(raw).hexdigest(), "packaged")
+            digest = hashlib.sha256(raw).hexdigest()
+            taken = Script(reference.kind, b"", f"taken {digest}", "packaged")
+            confirms = reference.kind in self.confirming
+            script = Script(
+                reference.kind, raw, digest, "packaged", taken=taken if confirms else None
+            )
             self._known[text] = script, script.header
         return self._known[text]
 
@@ -58,6 +67,7 @@ class PlainScripts:
         lines += [f"--@after {reference.group}/{kind}" for kind in below]
         lines += ["--@announce"] if reference.kind in self.announcing else []
         can = self.can.get(reference.kind)
+        lines += ["-- confirms"] if reference.kind in self.confirming else []
         lines += [f"--@can {' '.join(sorted(can))}"] if can is not None else []
         return "\n".join(lines)
 
@@ -68,6 +78,12 @@ class PlainScripts:
         if self.worker_is_away:
             raise WorkerUnavailable("the worker restarts")
         asked = msgspec.json.decode(obj)
+        if not script.text:
+            self.questions += 1
+            report = asked["status"]
+            current = report.get("generation", asked["generation"]) >= asked["generation"]
+            says = report["says"] if current else {"wait": ""}
+            return Executed(msgspec.json.encode({"taken": True} if says is True else says))
         data = asked["data"]
         wanted = NAMED if self.depths.get(asked["object"]["kind"]) else ASKED
         plan = {name: asked[name] for name in wanted if name in asked}

@@ -148,6 +148,19 @@ def changed(case: Case) -> tuple[Remedy, ...]:
     return case.describe("what was changed"), *((writer,) if writer else ()), *let_go, case.undo()
 
 
+def refused_by_gateway(case: Case) -> tuple[Remedy, ...]:
+    """A gateway does not take its object: its owner's part is wrong, or what the step's script wrote."""
+    found = mentions.named(case.message)
+    if found is None:
+        return case.describe(), case.undo()
+    kind, name = found[0].lower(), found[1]
+    return (
+        case.kubectl(f"get {kind} {name} -o yaml", "what the gateway says in its status"),
+        case.kubectl(f"edit {kind} {name}", "correct it; the release keeps its share in it"),
+        case.undo(),
+    )
+
+
 def _hold_taken_off(case: Case, kind: str, name: str) -> Remedy:
     words = f"annotate {kind.lower()} {name} {DRIFT}-"
     return case.kubectl(words, "let the release put its content back")

@@ -49,6 +49,7 @@ TABLE: dict[str, Answer] = {
     **dict.fromkeys((reasons.CONFIG_NOT_OURS, reasons.REVERT_REFUSED), of_objects.not_named),
     reasons.ORIGINAL_CORRUPT: of_objects.damaged,
     reasons.ROUTE_HELD: of_objects.changed,
+    reasons.ROUTE_REFUSED_BY_GATEWAY: of_objects.refused_by_gateway,
     reasons.AUTOSCALER_CONTESTED: of_objects.autoscaler,
     reasons.WORKLOAD_CONTESTED: of_objects.contested,
     **dict.fromkeys(

@@ -60,6 +60,11 @@ async def lint(engine: Engine, subject: Subject) -> list[Finding]:
         findings += _global_findings(script)
     if subject.does != ROUTE:
         return sorted({*findings, *await lint_asking(engine, subject, script)})
+    if script.taken is not None:
+        compiled = await engine.validate(script.taken)
+        if isinstance(compiled, Refused):
+            words = _without_position(compiled, script)
+            return sorted([*findings, Finding(max(1, compiled.line), "error", words)])
     cases = [read_case(path, subject) for path in subject.cases()]
     usable = [case for case in cases if isinstance(case, Case)]
     findings += [
@@ -119,6 +124,8 @@ def _global_findings(script: Script) -> Iterator[Finding]:
     text = script.text.decode(errors="replace")
     try:
         uses = syntax_of(script.text).globals
+        if script.taken is not None:
+            uses = (*uses, *syntax_of(script.taken.text).globals)
     except (NotLua, RecursionError):
         return
     assigned = {use.name for use in uses if use.assigned}

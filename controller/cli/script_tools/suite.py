@@ -7,7 +7,9 @@ a file that is no case and a list of expectations of the wrong length are failur
 import asyncio
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -24,6 +26,8 @@ from controller.cli.script_tools.evaluate import comparable, evaluate, expected_
 from controller.cli.script_tools.exchange_cases import AskingCase, read_exchanges
 from controller.cli.script_tools.exchange_trial import run_case
 from controller.cli.script_tools.script_folders import ROUTE, TEST_DATA, Subject
+from controller.cli.script_tools.taken_cases import KEY as TAKEN
+from controller.cli.script_tools.taken_cases import mistake, taken_cases
 from controller.cli.script_tools.yaml_text import diff
 from controller.domain.decision import Refusal
 from controller.domain.exchange.answer import Does
@@ -74,6 +78,10 @@ class _Done(msgspec.Struct, frozen=True):
     coverage: Coverage | None = None
 
 
+_Begun: TypeAlias = Check | asyncio.Task[_Done]
+"""A verdict, or the work that will have one."""
+
+
 class Suite:
     """Runs the cases of scripts."""
 
@@ -94,39 +102,67 @@ class Suite:
             return Report(subject, (check,) if self._wants(subject.name) else ())
         script = subject.read()
         copy = instrumented(script)
-        work: list[asyncio.Task[_Done]] = []
-        checks: list[Check | asyncio.Task[_Done]] = []
         async with asyncio.TaskGroup() as group:
-            for path in paths if subject.does != ROUTE else ():
-                asking = read_exchanges(path)
-                if not self._wants(subject.name, asking.name):
-                    continue
-                if isinstance(asking, BadCase):
-                    checks.append(Check(asking.name, problem=asking.problem))
-                    continue
-                work.append(
-                    group.create_task(self._exchanges(Does(subject.does), script, copy, asking))
-                )
-                checks.append(work[-1])
-            for path in paths if subject.does == ROUTE else ():
-                case = read_case(path, subject)
-                problem = case.problem if isinstance(case, BadCase) else _count_problem(case)
-                if problem and self._wants(subject.name, case.name):
-                    checks.append(Check(case.name, problem=problem))
-                if isinstance(case, BadCase):
-                    continue
-                for step in case.steps:
-                    name = f"{case.name}[{step.number}]"
-                    if step.number < len(case.expected) and self._wants(subject.name, name):
-                        job = self._check(subject, script, copy, case, step)
-                        work.append(group.create_task(job))
-                        checks.append(work[-1])
+            if subject.does == ROUTE:
+                checks = await self._of_gateway(group, subject, script, copy, paths)
+            else:
+                checks = self._of_asking(group, subject, script, copy, paths)
         done = tuple(
             item.result().check if isinstance(item, asyncio.Task) else item for item in checks
         )
+        work = [item for item in checks if isinstance(item, asyncio.Task)]
         parts = [part for task in work if (part := task.result().coverage) is not None]
+        untested = script.taken is not None and not any(_is_of_taken(item) for item in done)
+        if untested and not self._keyword:
+            done += (Check("", problem=_taken_untested(subject)),)
         measured = together(parts) if parts and not self._keyword else None
         return Report(subject, done, measured)
+
+    def _of_asking(
+        self,
+        group: asyncio.TaskGroup,
+        subject: Subject,
+        script: Script,
+        copy: Instrumented | None,
+        paths: Sequence[Path],
+    ) -> list[_Begun]:
+        """The cases of a script that asks, begun."""
+        checks: list[_Begun] = []
+        for path in paths:
+            case = read_exchanges(path)
+            if not self._wants(subject.name, case.name):
+                continue
+            if isinstance(case, BadCase):
+                checks.append(Check(case.name, problem=case.problem))
+                continue
+            job = self._exchanges(Does(subject.does), script, copy, case)
+            checks.append(group.create_task(job))
+        return checks
+
+    async def _of_gateway(
+        self,
+        group: asyncio.TaskGroup,
+        subject: Subject,
+        script: Script,
+        copy: Instrumented | None,
+        paths: Sequence[Path],
+    ) -> list[_Begun]:
+        """The steps of each case of a gateway's script, begun, and the verdicts of its second chunk."""
+        checks: list[_Begun] = []
+        for path in paths:
+            case = read_case(path, subject)
+            problem = case.problem if isinstance(case, BadCase) else _count_problem(case)
+            if problem and self._wants(subject.name, case.name):
+                checks.append(Check(case.name, problem=problem))
+            if isinstance(case, BadCase):
+                continue
+            for step in case.steps:
+                name = f"{case.name}[{step.number}]"
+                if step.number < len(case.expected) and self._wants(subject.name, name):
+                    job = self._check(subject, script, copy, case, step)
+                    checks.append(group.create_task(job))
+            checks += await self._taken(subject, script, case)
+        return checks
 
     async def _exchanges(
         self, does: Does, script: Script, copy: Instrumented | None, case: AskingCase
@@ -150,6 +186,19 @@ class Suite:
         distinct = {item.obj: item for item in executions}.values()  # one call for each input
         parts = [await measure(self._engine, item, copy) for item in distinct]
         return together(parts) if parts else Coverage(copy.statements)
+
+    async def _taken(self, subject: Subject, script: Script, case: Case) -> list[Check]:
+        """The verdicts about the script's second chunk."""
+        checks: list[Check] = []
+        for item in taken_cases(case):
+            name = f"{case.name}[{TAKEN} {item.number}]"
+            if not self._wants(subject.name, name):
+                continue
+            problem = "it has no second chunk (--@taken)"
+            if script.taken is not None:
+                problem = await mistake(self._engine, script.taken, item)
+            checks.append(Check(f"{case.name}/{TAKEN}", item.number, item.words, problem))
+        return checks
 
     def _wants(self, *names: str) -> bool:
         return self._keyword in "/".join(names).lower()
@@ -188,6 +237,17 @@ def _untested(subject: Subject) -> str:
     named = subject.class_type or (subject.path.stem if subject.does != ROUTE else "")
     folder = folder / named if named else folder
     return f"this script has no test data: put a case into {folder}/, as a .yaml file"
+
+
+def _is_of_taken(check: Check) -> bool:
+    return check.case.endswith(f"/{TAKEN}")
+
+
+def _taken_untested(subject: Subject) -> str:
+    return (
+        f"its second chunk (--@taken) has no test data: put the key {TAKEN} into a case in "
+        f"{subject.path.parent / TEST_DATA}/"
+    )
 
 
 def _count_problem(case: Case) -> str:

@@ -50,6 +50,7 @@ from controller.domain.decision.routes import (
 from controller.domain.decision.routes import (
     RoutePlan as RoutePlan,
 )
+from controller.domain.decision.taken import ConfirmRoutes
 from controller.domain.decision.templates import (
     EnsureCanaryDeployment,
     FindCauseOfMissingPods,
@@ -100,6 +101,7 @@ Action = (
     | UnpinService
     | EnsureCanaryService
     | EnsureRoutes
+    | ConfirmRoutes
     | RehearseRoutes
     | RehearseObjects
     | RestoreRoutes
@@ -149,7 +151,7 @@ class Decision(Decided[RolloutStatus], frozen=True):
     """The outcome of one pass over a Rollout."""
 
     brief: bool = False
-    """There is no action, and the awaited change usually comes within moments: the next pass decides the same again."""
+    """No action writes, and the awaited change usually comes within moments: the next pass decides the same again."""
 
 
 def stands_alone(action: Action) -> bool:

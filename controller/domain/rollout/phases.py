@@ -15,6 +15,7 @@ from controller.domain import reasons
 from controller.domain.availability import NotServed, or_correct
 from controller.domain.decision import (
     Action,
+    ConfirmRoutes,
     Decision,
     Note,
     PauseAutoscaler,
@@ -150,8 +151,13 @@ def _decision(release: Release, stop: Stop, notes: tuple[Note, ...]) -> Decision
         actions=actions,
         wake_at=stop.wake_at,
         notes=notes,
-        brief=stop.brief and stop.problem is None and not actions,
+        brief=stop.brief and stop.problem is None and all(map(_only_asks, actions)),
     )
+
+
+def _only_asks(action: Action) -> bool:
+    """The next pass decides the same again, and knows the answer."""
+    return isinstance(action, ConfirmRoutes)
 
 
 def _housekeeping(release: Release) -> tuple[Action, ...]:

@@ -20,6 +20,7 @@ from controller.domain.rollout.moving.from_zero import largest_visited_batch, le
 from controller.domain.rollout.moving.returning import pods_to_label
 from controller.domain.rollout.routes import (
     announcing,
+    confirming,
     other_workloads,
     restoring,
     routing,
@@ -188,6 +189,9 @@ def _route(release: Release) -> Transition:
         actions = routing.ensure_routes(release, index)
         if actions:
             return release.noting(withdrawn_at=None).stop(*actions, notes=notes_of_drift(drift))
+        untaken = confirming.not_yet_taken(release, index)
+        if untaken is not None:
+            return untaken
     shut = shared_route_is_closed(release)
     if shut is not None:
         return shut

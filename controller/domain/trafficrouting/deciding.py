@@ -26,6 +26,7 @@ from controller.domain.sides import next_look
 from controller.domain.traffic import named_content
 from controller.domain.traffic.drift.policy import Drift
 from controller.domain.traffic.drift.reaction import notes_of_drift, without_put_back
+from controller.domain.trafficrouting.confirming import Confirmation, confirmation
 from controller.domain.trafficrouting.moving import Move, move_routes
 from controller.domain.trafficrouting.problems import empty_side_refusal, problem_of
 from controller.domain.trafficrouting.rehearsing import rehearsals
@@ -67,13 +68,17 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
         shown = empty_side_refusal(sides, f"TrafficRouting {routing.metadata.key}")
     settled = problem is None and not (move.actions or move.unfinished)
     admits = problem is None and not (move.actions or routing.metadata.deleting)
-    status = next_status(seen, open_routes, shown, settled=settled, admits=admits, now=now)
+    confirmed = confirmation(seen, open_routes, sides) if settled else Confirmation()
+    shown = shown or confirmed.refused
+    status = next_status(
+        seen, open_routes, shown, settled=settled, admits=admits, now=now, confirmed=confirmed
+    )
     status = drift_noted(status, seen, open_routes, reaction, settled=settled, now=now)
     status = structs.replace(status, descent=move.descent, empty_sides=sides, named_content=named)
     goes_at = _goes_at(seen, status, now) if settled else None
     goes = goes_at is not None and goes_at <= now
     rehearsed = rehearsals(seen, open_routes) if admits else ()
-    actions = (*_finalizer_actions(seen, goes=goes), *move.actions, *rehearsed)
+    actions = (*_finalizer_actions(seen, goes=goes), *move.actions, *confirmed.actions, *rehearsed)
     notes = (*notes_of(routing.status, status, shown), *notes_of_drift(drift))
     look = next_look(sides, grace_of(routing), now)
     due = (drift.wake_at, move.wake_at, look, None if goes else goes_at)

@@ -22,6 +22,10 @@ OWNER_PREFIX = "trafficrouting/"
 """Stands before the name of a TrafficRouting in the records of gateway objects; no Rollout can have such a name."""
 
 
+ROUTES_TAKEN = "RoutesTaken"
+"""Condition of a TrafficRouting, only while members wait for a gateway: False, and the gateway's object."""
+
+
 class MemberSeen(Value, frozen=True):
     """A Rollout that has joined, the pods of its release, and all pods of its workload itself."""
 

@@ -22,7 +22,9 @@ from controller.domain.decision import (
 from controller.domain.traffic.drift.policy import DRIFTED, Drift
 from controller.domain.traffic.drift.reaction import drift_of, with_drift
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
+from controller.domain.trafficrouting.confirming import Confirmation
 from controller.domain.trafficrouting.seen import (
+    ROUTES_TAKEN,
     TrafficRoutingSeen,
     joined,
     name_in_status,
@@ -47,6 +49,7 @@ def next_status(
     settled: bool,
     admits: bool,
     now: datetime,
+    confirmed: Confirmation,
 ) -> TrafficRoutingStatus:
     """The status after this pass. Members stay as they were until the routes are moved (`settled`); new ones are added
     without a route before that (`admits`).
@@ -61,23 +64,38 @@ def next_status(
         members=seen.routing.status.members,
     )
     if settled:
-        status = structs.replace(status, members=_members(seen, open_routes, now))
+        members = _members(seen, open_routes, now, taken=confirmed.taken)
+        status = _with_wait(structs.replace(status, members=members), confirmed.waits, now)
     elif admits:
         status = structs.replace(status, members=_with_newcomers(seen, now))
     return with_condition(status, problem, now)
 
 
+def _with_wait(status: TrafficRoutingStatus, waits: str, now: datetime) -> TrafficRoutingStatus:
+    """The status with the gateway that the members wait for, if they wait for one."""
+    if waits:
+        conditions = set_condition(
+            status.conditions, ROUTES_TAKEN, "False", reasons.WAITS_FOR_GATEWAY, waits, now
+        )
+    else:
+        conditions = tuple(each for each in status.conditions if each.type != ROUTES_TAKEN)
+    return structs.replace(status, conditions=conditions)
+
+
 def _members(
-    seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: datetime
+    seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: datetime, *, taken: bool
 ) -> tuple[Member, ...]:
-    """Members, and the time since which their routes are open; a member that left stays while its release lasts."""
+    """Members, and the time since which their routes are open; a member that left stays while its release lasts.
+
+    Routes that no gateway has taken yet are open for nobody who was not routed before.
+    """
     before = {member.rollout: member for member in seen.routing.status.members}
     members: list[Member] = []
     present = {member.rollout.metadata.name: member for member in seen.members}
     for name in sorted({*present, *before} & {*present, *seen.living}):
         old = before.get(name)
         routed = name in present and (
-            is_routed(seen, present[name], open_routes)
+            (is_routed(seen, present[name], open_routes) and (taken or _was_routed(old)))
             or (old is not None and old.routed and _is_waited_for(seen, open_routes))
         )
         since = old.since if old is not None and old.routed == routed else now
@@ -86,6 +104,10 @@ def _members(
             begun = started_at(present[name].rollout)
         members.append(Member(name, routed, since, begun))
     return tuple(members)
+
+
+def _was_routed(member: Member | None) -> bool:
+    return member is not None and member.routed
 
 
 def _with_newcomers(seen: TrafficRoutingSeen, now: datetime) -> tuple[Member, ...]:

@@ -12,6 +12,7 @@ from controller.domain.traffic.drift.object_state import ObjectState
 from controller.domain.traffic.drift.policy import PutBacks
 from controller.domain.traffic.original.content import content_of, write_original
 from controller.domain.traffic.original.record import checksum, write_state
+from controller.domain.traffic.original.reports import packed_report
 from controller.domain.traffic.plan.header import ScriptHeader
 from controller.domain.traffic.plan.script_input import kind_of, sibling_of
 from controller.domain.traffic.tree import Tree, covers, same
@@ -41,6 +42,8 @@ class Change(msgspec.Struct, frozen=True):
     objects: tuple[Tree, ...] = ()
     corrected: PutBacks = PutBacks()
     announced: bool = False
+    confirmed: bool = False
+    """The script reads in the object's status whether the gateway took it."""
 
     @property
     def sums(self) -> dict[str, str]:
@@ -62,6 +65,14 @@ class Change(msgspec.Struct, frozen=True):
             return before
         return checksum(f"{before} {plan.release} {plan.identity}".encode())[:16]
 
+    @property
+    def _before(self) -> str:
+        """What gateways reported on the owner's own object; of an object in use the first write knows it."""
+        state = self.object_state
+        if state.record is not None:
+            return state.record.before
+        return packed_report(state.live) if self.confirmed and not state.in_use else ""
+
     def marks(self, plan: RoutePlan, desired: Tree) -> dict[str, str]:
         """The stored original and our record of a write with this content."""
         original = write_original(self.object_state.original)
@@ -79,6 +90,7 @@ class Change(msgspec.Struct, frozen=True):
             announced=self.announced,
             namespace=plan.namespace,
             said=self._said(plan) if self.depth else "",
+            before=self._before,
         )
         return {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
 

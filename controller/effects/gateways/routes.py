@@ -66,6 +66,7 @@ from controller.effects.gateways.changes import (
     shown_beside,
 )
 from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
+from controller.effects.gateways.confirming import Confirmation, Verdicts
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
 from controller.effects.gateways.rehearsing import Rehearsal, Rehearsed
 from controller.effects.gateways.script_accounts import Accounts, Nobody
@@ -84,7 +85,7 @@ class _Foreseen(msgspec.Struct, frozen=True):
 
 
 class GatewayRoutes:
-    """Carries out EnsureRoutes and RestoreRoutes."""
+    """Carries out EnsureRoutes, ConfirmRoutes and RestoreRoutes."""
 
     def __init__(
         self,
@@ -95,8 +96,10 @@ class GatewayRoutes:
         rights: AccountRights | None = None,
         allow_cluster_scoped: bool = False,
         tried: TriedOf | None = None,
+        verdicts: Verdicts | None = None,
     ) -> None:
         """Without `rights`, no ServiceAccount of a namespace's script has any."""
+        self._confirmation = Confirmation(objects, scripts, runner, verdicts or Verdicts())
         self._objects = objects
         self._companions = Companions(objects)
         self._scripts = scripts
@@ -163,6 +166,10 @@ class GatewayRoutes:
                 return outcome
             settling = settling.after(change)
         return Done(wrote=True)
+
+    async def confirm(self, plan: RoutePlan) -> Outcome:
+        """Every object on which its gateway reports has a verdict: taken, not yet, or refused."""
+        return await self._confirmation.confirm(plan)
 
     async def rehearse(self, plan: RoutePlan, later: LaterSteps = ()) -> Outcome:
         """Return the refusals of `ensure` without writing anything; then those of later steps by their scripts."""
@@ -313,6 +320,7 @@ class GatewayRoutes:
                 desired.content,
                 desired.objects,
                 announced=any(header.announces for header in item.headers),
+                confirmed=any(header.taken for header in item.headers),
             )
             changes.append(change)
         return changes

@@ -89,6 +89,7 @@ _REASONS = {
         reasons.GATEWAY_OBJECT_NOT_FOUND,
         reasons.GATEWAY_OBJECT_IN_USE,
         reasons.GATEWAY_OBJECT_REJECTED,
+        reasons.ROUTE_REFUSED_BY_GATEWAY,
         reasons.GATEWAY_OBJECT_TOO_LARGE,
         reasons.GATEWAY_OBJECT_UNREADABLE,
         reasons.SERVICE_UNREADABLE,

@@ -116,6 +116,14 @@
 ---@field place {type: string, value: string} the path of the match
 ---@field replaces? boolean the rule replaces the matched prefix
 
+---What a gateway reports in the status of an object; see `reports.verdict`.
+---@class moonshift.Report
+---@field name string who reports
+---@field taken boolean the gateway serves what the object says
+---@field generation? integer the object's generation that the report is about; nil if the kind does not say
+---@field words? string why it is not taken
+---@field pending? boolean the reporter is still at work
+
 ---How a kind names the Service of an entry in its lists of backends.
 ---For scripts with the line `--@use backends`.
 backends = {}
@@ -332,6 +340,40 @@ precedence = {}
 ---@param wanted moonshift.Alternative[]
 ---@return table[]
 function precedence.with_copies(step, kind, rules, wanted) end
+
+---What gateways report in the status of an object, for the second chunk of a script (after --@taken): did they take it?
+---For scripts with the line `--@use reports`.
+reports = {}
+
+---The condition of a type; nil if there is none.
+---@param list? table[]
+---@param type string
+---@return table?
+function reports.condition(list, type) end
+
+---The reason and the message of a condition.
+---@param condition table
+---@return string
+function reports.words(condition) end
+
+---A report in one condition; nil while there is none.
+---@param name string who reports
+---@param list? table[] the conditions
+---@param type string
+---@return moonshift.Report?
+function reports.of(name, list, type) end
+
+---The answer of a second chunk. A reporter that had not taken the owner's own object before the release is not waited
+---for, nor is anybody where nobody reports. An old report is waited for.
+---@param obj moonshift.TakenInput
+---@param read fun(status: table): moonshift.Report[] the reports in a status, each with another name
+---@return {taken: true}|{wait: string}|{refused: string}
+function reports.verdict(obj, read) end
+
+---The reports of a route's parents: the route, all of its backends, and each of its rules.
+---@param status {parents?: table[]}
+---@return moonshift.Report[]
+function reports.of_parents(status) end
 
 ---Rules only for the new version: copies of the rules that lead to the stable Service, with the step's matches.
 ---For scripts with the line `--@use routes`.
@@ -759,6 +801,11 @@ function gloo.change_headers(holder, modifier) end
 ---@param step moonshift.Step
 ---@return moonshift.Backends
 function gloo.destinations(step) end
+
+---What Gloo reports: one status, or one for each of its namespaces; states are words, or numbers in older versions.
+---@param status table
+---@return moonshift.Report[]
+function gloo.reports(status) end
 
 ---Ingress classes: annotations of a canary Ingress, and additional Ingresses beside the owner's.
 ---For scripts with the line `--@use ingresses`.

@@ -127,3 +127,18 @@ function json.object(t) end
 ---An empty table.
 ---@return table
 function table.create() end
+
+---The object before the release's first write.
+---@class moonshift.ReportBefore
+---@field generation integer
+---@field status table<string, any>
+
+---The input of a script's second chunk (after `--@taken`): the global `obj` there.
+---@class moonshift.TakenInput
+---@field status table<string, any> empty where there is none
+---@field generation integer an answer about an older one is no answer yet
+---@field before? moonshift.ReportBefore absent if nobody reported then
+---@field written moonshift.Data what the release wrote
+---@field data table<string, any> the object's spec, and its names in `metadata`
+---@field object moonshift.Object
+---@field params table<string, any>

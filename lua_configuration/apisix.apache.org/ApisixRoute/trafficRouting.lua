@@ -1,7 +1,7 @@
 --@name Apache APISIX ApisixRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex pcre
---@use steps, tables, backends, weights, conditions, precedence, shadows, paths
+--@use steps, tables, backends, weights, conditions, precedence, shadows, paths, reports
 --
 -- Divides the stable Service's own share of every rule, or adds copies of those rules, bound to the step's matches and to the
 -- new revision alone. Of rules with one path the priority decides, so a copy has its source's and one more; a rule over which
@@ -278,3 +278,11 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+
+return reports.verdict(obj, function(status)
+    local name = "APISIX Ingress Controller"
+    local found = reports.of(name, status.conditions, "Accepted") or reports.of(name, status.conditions, "ResourcesAvailable")
+    return {found}
+end)

@@ -2,7 +2,7 @@
 --@siblings consul.hashicorp.com/ServiceSplitter
 --@can header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2
---@use steps, conditions, routes, consul, paths
+--@use steps, conditions, routes, consul, paths, reports
 --
 -- Puts copies of the routes to the stable Service, bound to the step's matches and to the new revision alone, right before
 -- them; the route that Consul adds by itself, for all that is left, gets one too. Conditions hold together, so each
@@ -102,3 +102,8 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+-- The condition has no generation: a refusal is seen, and an old success counts until then.
+
+return reports.verdict(obj, function(status) return {reports.of("Consul", status.conditions, "Synced")} end)

@@ -1,7 +1,7 @@
 --@name Consul ServiceSplitter
 --@siblings consul.hashicorp.com/ServiceRouter
 --@can weight,subpercent,header-modifier
---@use steps, tables, weights, consul
+--@use steps, tables, weights, consul, reports
 --
 -- Divides the stable Service's own share of the splits, whose sum is 100 to two decimals. Matches are for the ServiceRouter of
 -- the same name: where one goes along in the release, a step with matches leaves the splits as they are.
@@ -38,3 +38,8 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+-- The condition has no generation: a refusal is seen, and an old success counts until then.
+
+return reports.verdict(obj, function(status) return {reports.of("Consul", status.conditions, "Synced")} end)

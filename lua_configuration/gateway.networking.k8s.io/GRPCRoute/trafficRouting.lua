@@ -1,7 +1,7 @@
 --@name Gateway API GRPCRoute
 --@can weight,subpercent,header,header-regex,cookie,header-modifier
 --@announce
---@use steps, tables, weights, conditions, gateway_api, gateway_rules
+--@use steps, tables, weights, conditions, gateway_api, gateway_rules, reports
 --
 -- Divides the stable Service's own share of every rule that has it among its backends, or puts copies of those rules, bound
 -- to the step's matches and to the new revision alone, right before them. A GRPCRoute matches headers; the methods that its
@@ -47,3 +47,8 @@ steps.carry_out(step, {
     divide = function() weights.divide_each(step, services, step.spec.rules, "backendRefs") end,
 })
 return obj.data
+
+--@taken
+-- By every parent that had taken the owner's own route.
+
+return reports.verdict(obj, reports.of_parents)

@@ -1,7 +1,7 @@
 --@name Gateway API TCPRoute
 --@can weight,subpercent
 --@announce
---@use steps, backends, weights
+--@use steps, backends, weights, reports
 --
 -- Divides the stable Service's own share among the backends. Of TCP nothing can be matched, and what is open stays where it is.
 --
@@ -17,3 +17,8 @@ steps.carry_out(step, {
     divide = function() weights.divide_each(step, services, step.spec.rules, "backendRefs") end,
 })
 return obj.data
+
+--@taken
+-- By every parent that had taken the owner's own route.
+
+return reports.verdict(obj, reports.of_parents)

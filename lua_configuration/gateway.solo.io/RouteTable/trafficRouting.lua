@@ -1,7 +1,7 @@
 --@name Gloo RouteTable
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --@regex re2
---@use steps, tables, weights, conditions, routes, shadows, gloo, paths
+--@use steps, tables, weights, conditions, routes, shadows, gloo, paths, reports
 --
 -- Divides the stable Service's own share of every route that leads to it, or puts copies of those routes, bound to the step's
 -- matches and to the new revision alone, right before them: the first that fits wins. Upstream groups have a script of
@@ -135,3 +135,8 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+-- The status has no generation: a refusal is seen, and an old success counts until then.
+
+return reports.verdict(obj, gloo.reports)

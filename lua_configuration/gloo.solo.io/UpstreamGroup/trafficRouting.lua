@@ -1,6 +1,6 @@
 --@name Gloo UpstreamGroup
 --@can weight,subpercent,header-modifier
---@use steps, weights, gloo
+--@use steps, weights, gloo, reports
 --
 -- Divides the stable Service's own share among the destinations of the group. Matches belong to the routes that lead here.
 --
@@ -16,3 +16,8 @@ steps.carry_out(step, {
     divide = function() weights.divide(step, destinations, step.spec.destinations or {}) end,
 })
 return obj.data
+
+--@taken
+-- The status has no generation: a refusal is seen, and an old success counts until then.
+
+return reports.verdict(obj, gloo.reports)

@@ -1,7 +1,7 @@
 --@name NGINX VirtualServer
 --@can weight,header,header-regex,cookie,query,method,header-modifier
 --@regex pcre
---@use steps, tables, backends, weights, conditions, named_backends, shadows
+--@use steps, tables, backends, weights, conditions, named_backends, shadows, reports
 --
 -- Divides what goes to upstreams of the stable Service, in routes and in their matches, or puts matches for the new revision
 -- alone before those that go to stable; a request that fits none goes where it went. The new revision gets a copy of each
@@ -229,3 +229,13 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+-- The status has no generation: a refusal is seen, and an old Valid counts until then.
+
+return reports.verdict(obj, function(status)
+    local refused = status.state == "Invalid" or status.reason == "Rejected"
+    return (status.state or "") == "" and {} or {{
+        name = "NGINX Ingress Controller", taken = not refused, words = reports.words(status),
+    }}
+end)

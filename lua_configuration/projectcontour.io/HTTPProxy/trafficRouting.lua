@@ -2,7 +2,7 @@
 --@can weight,subpercent,header,header-regex,cookie,query,path,header-modifier
 --@regex re2
 --@announce
---@use steps, tables, backends, weights, conditions, precedence, contour, paths
+--@use steps, tables, backends, weights, conditions, precedence, contour, paths, reports
 --
 -- Divides the stable Service's own share of every route, the TCP proxy's included, or puts copies of those routes, bound to
 -- the step's matches and to the new revision alone, before them. Conditions of a route hold together, so each alternative
@@ -133,3 +133,18 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+-- An HTTPProxy that nobody has looked at is NotReconciled from its definition; no controller writes that.
+
+return reports.verdict(obj, function(status)
+    local valid = reports.condition(status.conditions, "Valid") or {}
+    local words, first = status.description, (valid.errors or {})[1]
+    if first then
+        words = reports.words(first)
+    end
+    local nobody = (status.currentStatus or "NotReconciled") == "NotReconciled"
+    return nobody and {} or {{
+        name = "Contour", taken = status.currentStatus == "valid", generation = valid.observedGeneration, words = words,
+    }}
+end)

@@ -1,6 +1,6 @@
 --@name OpenShift Route
 --@can weight
---@use steps, backends, weights
+--@use steps, backends, weights, reports
 --
 -- Divides the stable Service's own share among `to` and the alternate backends. A Route matches a host and a path, for all
 -- of its backends; sticky cookies keep users where they were.
@@ -23,3 +23,14 @@ steps.carry_out(step, {
     end,
 })
 return obj.data
+
+--@taken
+
+return reports.verdict(obj, function(status)
+    local found = {}
+    for _, router in ipairs(status.ingress or {}) do
+        local name = "router " .. (router.routerName or "")
+        table.insert(found, reports.of(name, router.conditions, "Admitted") or {name = name, taken = false, pending = true})
+    end
+    return found
+end)

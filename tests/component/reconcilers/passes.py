@@ -143,6 +143,9 @@ class Passes:
     ) -> Outcome:
         return self.answer
 
+    async def confirm(self, plan: RoutePlan) -> Outcome:
+        return Done()
+
     async def rehearse(self, plan: RoutePlan, later: LaterSteps = ()) -> Outcome:
         return Done()
 

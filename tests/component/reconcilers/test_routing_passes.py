@@ -73,6 +73,9 @@ class Answering:
     ) -> Outcome:
         return self._answer
 
+    async def confirm(self, plan: RoutePlan) -> Outcome:
+        return self._answer
+
     async def rehearse(self, plan: RoutePlan, later: LaterSteps = ()) -> Outcome:
         return self._answer
 

@@ -72,8 +72,9 @@ def test_lines_are_short(path: Path) -> None:
 def test_a_script_asks_for_the_modules_that_it_uses_and_no_others() -> None:
     for name in packaged_texts():
         script = packaged(FOLDER / name)
+        chunks = script.text + (script.taken.text if script.taken is not None else b"")
         code = "\n".join(
-            line for line in script.text.decode().splitlines() if not line.startswith("--@")
+            line for line in chunks.decode().splitlines() if not line.startswith("--@")
         )
         unused = [module for module in script.header.uses if f"{module}." not in code]
         assert unused == [], name

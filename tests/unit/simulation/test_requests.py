@@ -13,8 +13,10 @@ import pytest
 from controller.api.rollout import Phase
 from controller.kube.resources import Resource
 from controller.simulation.api_server.server import MemoryApi
-from controller.simulation.state import Delays
+from controller.simulation.state import Delays, resource_of_kind
 from tests.unit.builders import (
+    KEY,
+    NAMESPACE,
     make_deployment,
     make_rollout,
     make_step,
@@ -30,6 +32,7 @@ DELAYS = Delays(timedelta(seconds=0.3), timedelta(seconds=0.3))
 REPLICAS = {"canary": 5, "partition": 10}
 PERCENT = {"canary": 20, "partition": 10}
 
+STEPS = 5
 STATUS = "patch rollouts/status"
 OF_BOTH = {
     "patch services": 3,
@@ -93,6 +96,23 @@ def test_a_release_of_five_steps_sends_exactly_these_requests(style: str) -> Non
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
     assert asked.found == EXPECTED[style]
+
+
+@pytest.mark.parametrize("style", ["canary", "partition"])
+def test_a_release_asks_whether_its_gateway_took_each_step_by_no_more_requests(style: str) -> None:
+    world = at_rest(style)
+    world.scripts.confirming.add("VirtualService")
+    found = world.raw_route(NAMESPACE, "VirtualService", "web")
+    resource = resource_of_kind("networking.istio.io/v1", "VirtualService")
+    place = (resource.group, resource.plural)
+    world.cluster.server.storage.put(place, KEY, {**(found or {}), "status": {"says": True}})
+    world.rest()
+    asked = Asked(world.cluster.server)
+    release(world)
+    world.rest()
+    assert status_of(world).phase == Phase.HEALTHY
+    assert asked.found == EXPECTED[style]
+    assert world.scripts.questions == STEPS
 
 
 @pytest.mark.parametrize("style", ["canary", "partition"])

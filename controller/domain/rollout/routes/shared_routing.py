@@ -14,11 +14,17 @@ from controller.api.trafficrouting import Member, TrafficRouting
 from controller.api.workloads import Pod, label_value
 from controller.domain import reasons
 from controller.domain.decision import TRAFFIC_ROUTING, Refusal, finalizers
+from controller.domain.rollout.words import messages
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
 from controller.domain.rollout.words.way_out import create_or
-from controller.domain.trafficrouting.seen import finalizer_of, grace_of, joined
+from controller.domain.trafficrouting.seen import (
+    ROUTES_TAKEN,
+    finalizer_of,
+    grace_of,
+    joined,
+)
 
 ROUTES_OPEN_WITHIN = timedelta(seconds=30)
 """A shared route opens within this time and two grace periods, also on a busy control plane."""
@@ -88,6 +94,10 @@ def _waits_for_route(release: Release) -> Stop:
         return release.stop(problem=trouble)
     routing = release.seen.traffic_routing
     assert routing is not None, "a Rollout without its TrafficRouting waits in `join`"
+    waits = next((c for c in routing.status.conditions if c.type == ROUTES_TAKEN), None)
+    if waits is not None:
+        text = messages.in_step(release, release.ours.step, f"{messages.ROUTING}: {waits.message}")
+        return release.progressing(reasons.IN_ROLLING, text).stop()
     due = later(max(ready), 2 * grace_of(routing) + ROUTES_OPEN_WITHIN)
     if due > release.now:
         return release.wait(due)

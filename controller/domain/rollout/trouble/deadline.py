@@ -15,6 +15,7 @@ from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import EnsureRoutes, Refusal
 from controller.domain.rollout.moving.batches import batch_is_ready
+from controller.domain.rollout.routes.confirming import untaken
 from controller.domain.rollout.trouble.reverting import given_up
 from controller.domain.rollout.trouble.stuck import pod_troubles, steady, trouble_of, with_trouble
 from controller.domain.rollout.words.goal import Goal
@@ -149,6 +150,8 @@ def _missing(release: Release, named_elsewhere: str) -> str:
     """The pods that the step waits for, without the pod that the rest of the message names."""
     ours = release.ours
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
+        if words := untaken(release):
+            return words
         return "its routes are not in place yet, or the old share of the pods is not removed"
     counted, wanted = release.ready(release.new_pods), release.wanted(ours.step)
     unready = [

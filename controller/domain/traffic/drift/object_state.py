@@ -208,7 +208,15 @@ def _present(
         announced=record.announced if record else False,
         depth=record.depth if record else 0,
         named=_named(found, companions) if companions or (record and record.depth) else "",
+        reported=reported(found),
     )
+
+
+def reported(found: ObjectState) -> str:
+    """The version of an object on which somebody reports, or did before our first write; empty otherwise."""
+    if not found.live.get("status") and not (found.record and found.record.before):
+        return ""
+    return strings_of(found.live.get("metadata")).get("resourceVersion", "")
 
 
 def _named(found: ObjectState, companions: tuple[CompanionObject, ...]) -> str:

@@ -31,7 +31,8 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     D. `objects` are the checksums of the companion objects, by kind and name. `corrected` are the places of the last
     put-back, `corrected_at` is its time, and `corrected_before` the time of the put-back before it. `namespace` is the
     Rollout's: an object without one may be used from several namespaces. `announced`: proxies learn of Services from
-    objects of this kind. `said` is given anew by every write that changes what the object says.
+    objects of this kind. `said` is given anew by every write that changes what the object says. `before` is the
+    report of gateways on the owner's own object (`reports`), packed; empty if nobody reported, or no script reads it.
     """
 
     release: str
@@ -48,6 +49,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     announced: bool = False
     namespace: str = ""
     said: str = ""
+    before: str = ""
 
 
 def checksum(data: bytes) -> str:
@@ -74,6 +76,7 @@ def write_state(
     announced: bool = False,
     namespace: str = "",
     said: str = "",
+    before: str = "",
 ) -> str:
     """The annotation's text; `original` is the text of the other annotation."""
     content = encode(desired)
@@ -94,6 +97,7 @@ def write_state(
         announced=announced,
         namespace=namespace,
         said=said,
+        before=before,
     )
     return msgspec.json.encode(record).decode()
 

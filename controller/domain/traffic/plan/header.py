@@ -33,7 +33,7 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     that admission compares with a step; None when the header has none, which allows everything. `announces`: proxies
     learn of Services from objects of this kind, so a Service is first named without a share. `regex`: the dialect of
     the gateway's regular expressions; empty if it is not certain. `longest_regex`: the characters of the longest one;
-    0 if there is no limit.
+    0 if there is no limit. `taken`: identity of the script's second chunk; empty if it has none.
 
     Of scripts that ask: `does` is empty for a script of a gateway; `asks` are the schemes of its requests, `get` among
     them; `signature` and `signs_for` say how the controller signs, and for which service.
@@ -55,6 +55,7 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     signature: str = ""
     signs_for: str = ""
     docs: str = ""
+    taken: str = ""
 
 
 def _declared(words: str) -> tuple[Declared, ...]:

@@ -252,6 +252,23 @@ def hold_taken_off(world: World) -> None:
     put(world, changed(found(world), ("metadata", "annotations", DRIFT), None))
 
 
+def with_a_gateway_that_refuses() -> World:
+    """The gateway had taken the owner's own object."""
+    world = make_world()
+    world.scripts.confirming.add("VirtualService")
+    put(world, changed(found(world), ("status",), {"generation": 0, "says": True}))
+    world = begun(world)
+    refused = {"generation": 99, "says": {"refused": "Service web-canary has no port 81"}}
+    put(world, changed(found(world), ("status",), refused))
+    world.rest()
+    return world
+
+
+def corrected_for_its_gateway(world: World) -> None:
+    """`kubectl edit virtualservice web`, and the gateway looks at it again."""
+    put(world, changed(found(world), ("status",), {"generation": 99, "says": True}))
+
+
 # --- scripts, rights and kinds ----------------------------------------------------------------------
 
 
@@ -357,6 +374,11 @@ SITUATIONS: dict[str, Situation] = {
         reasons.ROUTE_HELD,
         with_a_change_that_its_owner_holds,
         {"annotate virtualservice web": hold_taken_off, "moonshift undo": undo},
+    ),
+    "an object that its gateway refuses": Situation(
+        reasons.ROUTE_REFUSED_BY_GATEWAY,
+        with_a_gateway_that_refuses,
+        {"edit virtualservice web": corrected_for_its_gateway, "moonshift undo": undo},
     ),
     "a change that cannot be separated": Situation(
         reasons.AMBIGUOUS_CHANGE, with_a_change_that_cannot_be_separated, {"moonshift undo": undo}
