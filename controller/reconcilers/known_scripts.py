@@ -1,5 +1,6 @@
-"""What an observation says about the scripts of gateway objects: their headers, the places without one, and what
-gateways say about an object by its script's second chunk.
+"""The scripts of gateway objects in an observation: their headers, the places without one, and the gateways' verdicts.
+
+A verdict on an object comes from its script's second chunk.
 
 Invariant: nothing is asked here; a verdict is one that an effect remembered. Must not run a script.
 """

@@ -210,12 +210,7 @@ class Passes:
         """The last decision about a Rollout, even if its status could not be written."""
         self.notes: list[Note] = []
         """The notes of passes over Rollouts, in order."""
-        wiring = Wiring(
-            state.caches,
-            _noting(self.woken),
-            _noting(self.routings_woken),
-            wake_soon=_noting(self.woken_soon),
-        )
+        wiring = self._wiring()
         self.wake_all = wiring.cache_availability_changed
         self.scripts_changed = wiring.scripts_changed
         self.kinds = NamedKinds(state.projections, wiring.named_object_changed)
@@ -238,6 +233,11 @@ class Passes:
         self._reconcile = self._rollouts(scripts, runner).reconcile
         self._reconcile_routing = self._routings(scripts, runner).reconcile
         wiring.connect()
+
+    def _wiring(self) -> Wiring:
+        soon = _noting(self.woken_soon)
+        woken = _noting(self.woken), _noting(self.routings_woken)
+        return Wiring(self.state.caches, *woken, wake_soon=soon)
 
     def now(self) -> datetime:
         """The virtual clock."""

@@ -81,7 +81,7 @@ end
 
 local STATES = {[0] = "Pending", "Accepted", "Rejected", "Warning"}
 
----What Gloo reports: one status, or one for each of its namespaces; states are words, or numbers in older versions.
+---The report of Gloo: one status, or one for each of its namespaces; states are words, or numbers in older versions.
 ---@param status table
 ---@return moonshift.Report[]
 function gloo.reports(status)

@@ -1,6 +1,6 @@
 --@name Aliyun ALB Ingress
 --@can weight,header,cookie
---@use ingresses, named_annotations
+--@use ingresses, ingress_classes, named_annotations
 --
 -- A canary Ingress beside the owner's, with one condition; a header or cookie and a share cannot be on one Ingress, so
 -- matches win. Its order is one before the owner's, which has to leave room for it (the default is 10, the lowest 1).
@@ -8,6 +8,7 @@
 -- as they stand before those of the stable Service.
 
 local PREFIX, KIND = "alb.ingress.kubernetes.io/", "canary Ingress of ALB"
+ingress_classes.check(obj, "ALB", {"alb"})
 
 local annotations = ingresses.canary_annotations(obj, KIND, PREFIX)
 

@@ -1,13 +1,14 @@
 --@name HAProxy Ingress
 --@can header,header-regex,cookie,path
 --@regex pcre
---@use conditions, ingresses, other_paths
+--@use conditions, ingresses, ingress_classes, other_paths
 --
 -- An Ingress of its own for each alternative of a step, with headers that hold together (version 0.15 and later). Paths with
 -- headers come before all others, so longer paths of other Services stand in it as well. It has no shares: its
 -- blue-green-balance goes by labels of pods, not by Services. An expression is searched for, so it is bound to the whole value.
 
 local KIND, PREFIX = "Ingress of HAProxy", "haproxy-ingress.github.io/"
+ingress_classes.check(obj, "HAProxy", {"haproxy"})
 
 if obj.matches == nil or #obj.matches == 0 then
     error("no " .. KIND .. " can divide requests by weight: a step needs matches")

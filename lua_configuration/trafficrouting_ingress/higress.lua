@@ -1,7 +1,7 @@
 --@name Higress Ingress
 --@can weight,header,header-regex,cookie,query,path,header-modifier
 --@regex re2
---@use steps, conditions, ingresses
+--@use steps, conditions, ingresses, ingress_classes
 --
 -- A share is said by a canary Ingress, as with ingress-nginx. Matches are said by an Ingress of its own for each alternative,
 -- with annotations that hold together and a route that comes before the owner's. Matches win over a share.
@@ -10,6 +10,7 @@
 -- obj.params.both: the share of the rest as well, by one Ingress more or in place.
 
 local KIND = "Ingress of Higress"
+ingress_classes.check(obj, "Higress", {"higress"})
 local NGINX, HIGRESS = "nginx.ingress.kubernetes.io/", "higress.io/"
 local DESTINATION = HIGRESS .. "destination"
 local REWRITES = {

@@ -1,12 +1,13 @@
 --@name Huawei CCE ELB Ingress
 --@can weight,header,cookie
---@use conditions, ingresses, other_paths
+--@use conditions, ingresses, ingress_classes, other_paths
 --
 -- A canary Ingress beside the owner's, for dedicated load balancers: one header or one cookie with the values that choose the
 -- new version, or a share. Alternatives are values of one header or of one cookie.
 -- With conditions, paths no longer tell which rule comes first, so longer paths of other Services stand in it as well.
 
 local PREFIX, KIND = "kubernetes.io/elb.", "canary Ingress of ELB"
+ingress_classes.check(obj, "ELB", {"cce", "elb"})
 
 local annotations = ingresses.canary_annotations(obj, KIND, PREFIX)
 annotations[PREFIX .. "canary-by-cookie-value"] = nil

@@ -1,6 +1,6 @@
 --@name Kong Ingress
 --@can header,header-regex,cookie,method,path
---@use conditions, ingresses, other_paths
+--@use conditions, ingresses, ingress_classes, other_paths
 --
 -- An Ingress of its own for each alternative of a step, with headers and methods that hold together: a route with more
 -- conditions comes first, also before longer paths, so longer paths of other Services stand in it as well. It has no shares;
@@ -8,6 +8,7 @@
 
 local KIND, PREFIX = "Ingress of Kong", "konghq.com/"
 local REWRITES = {[PREFIX .. "strip-path"] = "false", [PREFIX .. "rewrite"] = false}
+ingress_classes.check(obj, "Kong", {"kong"})
 
 if obj.matches == nil or #obj.matches == 0 then
     error("no " .. KIND .. " can divide requests by weight: a step needs matches, or an HTTPRoute")

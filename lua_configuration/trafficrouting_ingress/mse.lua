@@ -1,11 +1,12 @@
 --@name MSE Ingress
 --@can weight,header,header-regex,cookie,query,both,header-modifier
---@use ingresses
+--@use ingresses, ingress_classes
 --
 -- A canary Ingress beside the owner's: one header, one cookie or one parameter chooses the new version. Changes of headers
 -- are said one in a line. Where both versions share one Service, the subset gray is led to.
 
 local PREFIX, KIND = "nginx.ingress.kubernetes.io/", "canary Ingress of MSE"
+ingress_classes.check(obj, "MSE", {"mse", "nginx"})
 local MSE = "mse.ingress.kubernetes.io/"
 
 local annotations = ingresses.canary_annotations(obj, KIND, PREFIX, true)

@@ -1,7 +1,7 @@
 --@name ingress-nginx
 --@can weight,header,header-regex,cookie,both
 --@regex pcre
---@use ingresses
+--@use ingresses, ingress_classes
 --
 -- A canary Ingress beside the owner's: at most one is looked at for a path. Its header is asked first, and its cookie where the
 -- header does not hold: one of each are alternatives. Two headers that hold together and other alternatives are refused.
@@ -10,6 +10,7 @@
 -- Traefik (from 3.7) and others that read these annotations are served as well.
 
 local PREFIX, KIND = "nginx.ingress.kubernetes.io/", "canary Ingress of ingress-nginx"
+ingress_classes.check(obj, "ingress-nginx", {"nginx"})
 
 -- One alternative is a cookie alone, the other a header alone.
 local function header_and_cookie(matches)

@@ -67,7 +67,7 @@ def _taken_case(number: int, entry: Json, case: Case) -> TakenCase:
 
 
 async def mistake(engine: Engine, script: Script, case: TakenCase) -> str:
-    """What is wrong with the script's answer; empty if it is right. Raises WorkerUnavailable."""
+    """The mistake in the script's answer; empty if it is right. Raises WorkerUnavailable."""
     if case.problem:
         return case.problem
     answer = await engine.execute(script, case.obj, tenant=KEY, request_id=KEY)

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from controller.domain.traffic.hosts import is_service
 from controller.domain.traffic.tree import Json
 
-_NAMES = ("host", "service", "name", "kuma.io/service")
-"""Fields that name a Service: Istio's, Consul's, Kuma's two."""
+_NAMES = ("host", "service", "name")
 _SUBSETS = ("subset", "serviceSubset")
-_KUMA = "kuma.io/service"
+_TAG = "/service"
+"""The end of a tag that names a Service beside other tags, as Kuma's do."""
 
 
 def subsets_of(value: Json, service: str, namespace: str) -> tuple[str, ...]:
@@ -27,7 +27,8 @@ def _found(value: Json, service: str, namespace: str) -> Iterator[str]:
         for item in value:
             yield from _found(item, service, namespace)
     elif isinstance(value, dict):
-        if any(_is(value.get(field), service, namespace) for field in _NAMES):
+        named = (item for field, item in value.items() if field in _NAMES or field.endswith(_TAG))
+        if any(_is(name, service, namespace) for name in named):
             yield from _beside(value)
         for item in value.values():
             yield from _found(item, service, namespace)
@@ -41,8 +42,9 @@ def _beside(named: dict[str, Json]) -> Iterator[str]:
     for field in _SUBSETS:
         if isinstance(subset := named.get(field), str) and subset:
             yield subset
-    tags = named if _KUMA in named else named.get("tags")
+    are_tags = any(field.endswith(_TAG) for field in named)
+    tags = named if are_tags else named.get("tags")
     if isinstance(tags, dict):
-        words = [f"{key}={tag}" for key, tag in sorted(tags.items()) if key != _KUMA]
+        words = [f"{key}={tag}" for key, tag in sorted(tags.items()) if not key.endswith(_TAG)]
         if words:
             yield ",".join(words)

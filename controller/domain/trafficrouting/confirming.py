@@ -14,7 +14,7 @@ from controller.domain.trafficrouting.shared_routes import is_routed
 
 
 class Confirmation(Value, frozen=True):
-    """What gateways say about the open routes that a member waits for; empty if they took them."""
+    """The gateways' objections to the open routes that a member waits for; empty if they took them."""
 
     actions: tuple[ConfirmRoutes, ...] = ()
     refused: Refusal | None = None
@@ -29,7 +29,7 @@ class Confirmation(Value, frozen=True):
 def confirmation(
     seen: TrafficRoutingSeen, open_routes: tuple[str, ...], sides: Sides
 ) -> Confirmation:
-    """What the gateways say, once the objects follow their plans."""
+    """The gateways' verdicts, once the objects follow their plans."""
     routes = tuple(r for r in seen.routes if r.reference.stable_service in open_routes)
     if not _a_member_waits(seen, open_routes):
         return Confirmation()

@@ -67,7 +67,7 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def _before(self) -> str:
-        """What gateways reported on the owner's own object; of an object in use the first write knows it."""
+        """The reports of gateways on the owner's own object; of an object in use the first write knows it."""
         state = self.object_state
         if state.record is not None:
             return state.record.before

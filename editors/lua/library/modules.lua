@@ -216,6 +216,16 @@ function conditions.add(list, condition, form) end
 ---@return boolean
 function conditions.only_method(holder, method) end
 
+---The class of an Ingress: which controller reads what a script writes.
+---For scripts with the line `--@use ingress_classes`.
+ingress_classes = {}
+
+---An error if the Ingress's class has the name of another controller, which does not read what this script writes.
+---@param obj moonshift.IngressObj
+---@param gateway string the gateway's name in messages
+---@param own string[] words of classes that the script serves
+function ingress_classes.check(obj, gateway, own) end
+
 ---Annotations of an Ingress that are about a backend by its name, and those with JSON.
 ---For scripts with the line `--@use named_annotations`.
 named_annotations = {}
@@ -802,7 +812,7 @@ function gloo.change_headers(holder, modifier) end
 ---@return moonshift.Backends
 function gloo.destinations(step) end
 
----What Gloo reports: one status, or one for each of its namespaces; states are words, or numbers in older versions.
+---The report of Gloo: one status, or one for each of its namespaces; states are words, or numbers in older versions.
 ---@param status table
 ---@return moonshift.Report[]
 function gloo.reports(status) end

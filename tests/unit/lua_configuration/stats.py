@@ -7,7 +7,7 @@ from controller.cli.script_tools.script_folders import ASKING
 from controller.scripts.modules import FOLDER as LIBRARY
 from tests.unit.lua_configuration.cases import FOLDER
 
-MOST_IN_ALL = 6800
+MOST_IN_ALL = 6900
 MOST_IN_ONE = 290
 MEDIAN = 60
 FOR_ASKING = frozenset({"events", "exchange"})

@@ -1,4 +1,4 @@
-"""What gateways reported on an object before a release wrote it: the object's `status` and the generation that it had.
+"""The reports of gateways on an object before a release wrote it: the object's `status` and the generation that it had.
 
 Why it is kept: a gateway that had refused the owner's own object, or was away, cannot be waited for later. Invariant:
 text that is too long or damaged reads as "not known", never as a report.

@@ -64,7 +64,7 @@ def _line(words: str) -> str:
 
 
 def in_words(verdict: Verdict, named: str) -> str:
-    """What the gateway says about an object."""
+    """The gateway's verdict on an object."""
     match verdict:
         case Taken():
             return f"{named} is taken by its gateway"
