@@ -2,6 +2,7 @@
 
 from tests.mutations.changes import (
     always,
+    assigns,
     becomes,
     compares,
     condition,
@@ -86,6 +87,48 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "_of_others",
             returns("text.replace('\\\\', '\\\\\\\\')", "replace"),
             "unit/domain/gates/test_hostile_texts.py::test_a_text_in_quotation_marks_is_one_label_and_itself",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.in_query",
+        (
+            "a string of a query is kept as long as it is",
+            "_Reader._in_string",
+            assigns("self._string", "self._string + text[at:end]"),
+            "unit/domain/gates/test_readers.py::test_a_reader_keeps_no_more_of_a_longer_text",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.metric_texts",
+        (
+            "words make a text as long as they like",
+            "why_too_long",
+            never("LONGEST_TEXT"),
+            "unit/domain/gates/test_metric_texts.py::test_a_text_that_words_make_too_long_is_named",
+        ),
+        (
+            "arguments make a Job as large as they like",
+            "why_too_long",
+            never("_why_job_is_too_long"),
+            "unit/domain/gates/test_metric_texts.py::test_a_job_that_its_arguments_make_too_large_is_never_made",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.asking",
+        (
+            "the texts of a gate are as long as they like together",
+            "asked_about",
+            never("MOST_OF_A_GATE"),
+            "unit/domain/gates/test_metric_texts.py::test_the_texts_of_a_gate_are_bounded_together",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.approvals.analysing",
+        (
+            "the gates of a plan are as many as they like",
+            "gate_that_cannot_be_asked",
+            never("MOST_OF_A_PLAN"),
+            "unit/domain/rollout/approvals/test_analysing.py::test_the_gates_of_a_plan_are_bounded_together",
         ),
     ),
     *named(

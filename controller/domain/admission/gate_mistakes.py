@@ -19,8 +19,10 @@ from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import V1BETA1
 from controller.domain.admission.gate_arguments import gates_in
 from controller.domain.gates.judging import SHORTEST_INTERVAL
+from controller.domain.gates.metric_texts import why_too_long, words_in
+from controller.domain.gates.origins import Word
 from controller.domain.gates.value_rules import why_unusable
-from controller.domain.gates.wording import NO_VALUE, WORDS_OF_A_RELEASE, words_in
+from controller.domain.gates.wording import NO_VALUE, WORDS_OF_A_RELEASE
 
 _SCHEME = re.compile(r"(https?://|\{\{)", re.IGNORECASE)
 
@@ -46,8 +48,16 @@ def _of_metric(raw: JsonObject, analysis: JsonObject) -> Iterator[str]:
     yield from _lengths(metric)
     yield from _addresses(metric)
     yield from _unknown_words(metric, analysis)
+    if long := why_too_long(metric, _given(analysis)):
+        yield long
     if why := why_unusable(metric):
         yield why
+
+
+def _given(analysis: JsonObject) -> dict[str, Word]:
+    """The arguments whose values are in the Rollout."""
+    found = map(child, items(analysis, "args"))
+    return {f"args.{text(each, 'name')}": Word(text(each, "value")) for each in found}
 
 
 def _lengths(metric: Metric) -> Iterator[str]:

@@ -91,6 +91,15 @@ def test_a_gate_that_can_work_is_not_warned_about(obj: JsonObject) -> None:
     assert gate_mistakes(obj) == ()
 
 
+def test_texts_that_the_rollouts_own_arguments_make_too_long_are_named() -> None:
+    long = [{"name": "a", "value": "x" * 1024}]
+    (found,) = gate_mistakes(rollout(asked("{{ args.a }}" * 17), args=long))
+    assert found.startswith(f"spec.strategy.canary.{PLACE}.prometheus.query: with its words it has")
+    many: JsonObject = {"template": {"spec": {"containers": [{}] * 200}}}
+    (found,) = gate_mistakes(rollout({"job": {"spec": many}}, args=long))
+    assert "job.spec: with its words, and with every argument in each container" in found
+
+
 def test_the_author_is_told() -> None:
     verdict = admit_rollout(None, rollout({**asked("{{ nope }}"), "interval": "0s"}), ())
     assert [text for text in verdict.warnings if "analysis.metrics[0]" in text].__len__() == 2
