@@ -267,6 +267,48 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.traffic.restoring.likeness",
+        (
+            "all lists of an object may be compared at any length",
+            "Likeness.has_room",
+            never("parts"),
+            "unit/domain/traffic/restoring/test_merge_list.py::test_lists_that_are_too_much_together_are_ambiguous",
+        ),
+        (
+            "a value is walked through again for each list around it",
+            "Likeness.node",
+            becomes("_seen get", "None"),
+            "unit/domain/traffic/restoring/test_merge_list.py::test_the_work_grows_with_the_depth_and_not_with_its_square",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.restoring.merge_list",
+        (
+            "an element that is put back forgets those before it",
+            "_Places.of",
+            removed("_is_passed found"),
+            "unit/domain/traffic/restoring/test_merge_list.py::test_any_lists_are_merged_as_by_looking",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.drift.object_state",
+        (
+            "an object of any number of values is compared in each pass",
+            "read_object_state",
+            never("MOST_VALUES"),
+            "unit/domain/traffic/drift/test_object_state.py::test_an_object_of_too_many_values_is_not_compared",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.original.record",
+        (
+            "a record unpacks to any number of values",
+            "unpack",
+            without("MOST_VALUES"),
+            "unit/domain/traffic/drift/test_object_state.py::test_a_record_that_unpacks_to_too_many_values_is_damaged",
+        ),
+    ),
+    *named(
         "controller.domain.traffic.companions.canary_service",
         (
             "the canary Service takes the stable one's node ports",
