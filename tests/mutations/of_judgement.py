@@ -57,6 +57,33 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.admission.verdict",
+        (
+            "an answer has any number of texts",
+            "_more",
+            returns("()"),
+            "unit/domain/admission/test_verdict.py::test_an_answer_names_the_first_texts_and_how_many_more_there_are",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.rollout",
+        (
+            "each warning is compared with all former ones",
+            "admit_rollout",
+            becomes("set _advice old", "_advice(old, rules)"),
+            "unit/domain/admission/test_rollout.py::test_each_warning_is_looked_for_once_among_the_former_ones",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.gate_mistakes",
+        (
+            "each unknown word has a warning of its own",
+            "_unknown_words",
+            assigns("named", "unknown"),
+            "unit/domain/admission/test_gate_mistakes.py::test_many_unknown_words_are_counted",
+        ),
+    ),
+    *named(
         "controller.domain.admission.accounts",
         (
             "an account that was named before may be used for anything",

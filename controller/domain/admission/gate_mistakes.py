@@ -24,6 +24,9 @@ from controller.domain.gates.origins import Word
 from controller.domain.gates.value_rules import why_unusable
 from controller.domain.gates.wording import NO_VALUE, WORDS_OF_A_RELEASE
 
+_KNOWN = ", ".join(sorted(WORDS_OF_A_RELEASE))
+_MOST_WORDS = 8
+"""Words of one metric that get a warning of their own: a text of 200 KB may have 25 000."""
 _SCHEME = re.compile(r"(https?://|\{\{)", re.IGNORECASE)
 
 
@@ -88,9 +91,16 @@ def _unknown_words(metric: Metric, analysis: JsonObject) -> Iterator[str]:
     known = WORDS_OF_A_RELEASE | {f"args.{name}" for name in names}
     has_templates = bool(items(analysis, "templates"))
     source = next((each for each in ("prometheus", "web", "job") if getattr(metric, each)), "")
-    for word in words_in(metric):
-        if word not in known and not (has_templates and word.startswith("args.")):
-            yield (
-                f"{source}: {{{{ {word} }}}} {NO_VALUE}: no release begins with it; give it as an argument "
-                f"(args), or use one of {', '.join(sorted(WORDS_OF_A_RELEASE))}"
-            )
+    unknown = [
+        word
+        for word in words_in(metric)
+        if word not in known and not (has_templates and word.startswith("args."))
+    ]
+    named = unknown[:_MOST_WORDS]
+    for word in named:
+        yield (
+            f"{source}: {{{{ {word} }}}} {NO_VALUE}: no release begins with it; give it as an argument "
+            f"(args), or use one of {_KNOWN}"
+        )
+    if len(unknown) > len(named):
+        yield f"{source}: and {len(unknown) - len(named)} more words that have no value"

@@ -100,6 +100,14 @@ def test_texts_that_the_rollouts_own_arguments_make_too_long_are_named() -> None
     assert "job.spec: with its words, and with every argument in each container" in found
 
 
+def test_many_unknown_words_are_counted() -> None:
+    query = " ".join(f"{{{{ word{number} }}}}" for number in range(300))
+    found = gate_mistakes(rollout(asked(query)))
+    assert len(found) == 9
+    assert "{{ word7 }} has no value" in found[7]
+    assert found[8].endswith("prometheus: and 292 more words that have no value")
+
+
 def test_the_author_is_told() -> None:
     verdict = admit_rollout(None, rollout({**asked("{{ nope }}"), "interval": "0s"}), ())
     assert [text for text in verdict.warnings if "analysis.metrics[0]" in text].__len__() == 2

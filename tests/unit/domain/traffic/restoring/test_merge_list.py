@@ -13,7 +13,7 @@ from controller.domain.traffic.restoring.align import Alignment, align, gaps
 from controller.domain.traffic.restoring.likeness import Likeness
 from controller.domain.traffic.restoring.merge_list import merge_list
 from controller.domain.traffic.restoring.restore import restore
-from controller.domain.traffic.tree import Json, covers, same
+from controller.domain.traffic.tree import Json, Tree, covers, same
 from tests.unit.domain.traffic.json_trees import edited_rules
 from tests.unit.growth import calls
 
@@ -165,7 +165,7 @@ def test_the_work_grows_with_the_lists_and_not_with_their_product(desired: str, 
             "originals": original[::-1],
             "ours": ours[1:],
         }
-        contents = [{"spec": {"http": items}} for items in (original, wrote, now[live])]
+        contents: list[Tree] = [{"spec": {"http": items}} for items in (original, wrote, now[live])]
         return calls(lambda: restore(*contents))
 
     assert work(800) < 2.3 * work(400)
