@@ -219,6 +219,24 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.traffic.validation.weights",
+        (
+            "a sum of weights is compared with every sum of the original",
+            "_is_near",
+            becomes("allowed max at", "allowed"),
+            "unit/domain/traffic/validation/test_answer.py::test_a_sum_of_weights_is_not_compared_with_every_sum_of_the_original",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.validation.ingress",
+        (
+            "all hosts of an Ingress are walked through for each certificate",
+            "_concerns",
+            becomes("patterns", "_patterns(hosts)"),
+            "unit/domain/traffic/validation/test_ingress.py::test_the_hosts_of_an_ingress_are_not_walked_through_for_each_certificate",
+        ),
+    ),
+    *named(
         "controller.domain.traffic.validation.answer",
         (
             "a script may lead to any destination",
