@@ -138,6 +138,8 @@ class Admission:
         self._rules = rules
         self._headers = headers
         self._offload = offload or Offload()
+        self._of_workloads = Offload()
+        """Nobody releases anything while workloads and Services are not judged: they wait for no Rollout."""
         self._named = named
         self._authors = authors
 
@@ -159,7 +161,7 @@ class Admission:
         """Field rules, one Rollout per workload, and the fields that must not change during a release."""
         if request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
             return ALLOWED
-        old, new = await self._trees(request)
+        old, new = await _trees(request, self._offload)
         if new is None:
             return ALLOWED
         before = old if request.operation == "UPDATE" else None
@@ -181,7 +183,7 @@ class Admission:
         headers = self._headers or _no_scripts
         if request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
             return ALLOWED
-        old, new = await self._trees(request)
+        old, new = await _trees(request, self._offload)
         if new is None:
             return ALLOWED
         before = old if request.operation == "UPDATE" else None
@@ -246,7 +248,7 @@ class Admission:
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
         """Keeps the stored status but for what people may ask for, and records who asked."""
-        objects = await self._update(request, sub_resource="status")
+        objects = await self._update(request, self._offload, sub_resource="status")
         if objects is None:
             return ALLOWED
         old, new = objects
@@ -257,7 +259,7 @@ class Admission:
 
     async def deployment(self, request: AdmissionRequest) -> Answer:
         """Holds and latches a Deployment under a Rollout."""
-        objects = await self._update(request)
+        objects = await self._update(request, self._of_workloads)
         if objects is None:
             return ALLOWED
         old, new = objects
@@ -267,7 +269,7 @@ class Admission:
             uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
             replica_sets += await self._replica_sets.of(uid, request.namespace)
         kept = await self._kept_owners(old, rollout)
-        return await self._offload.run(
+        return await self._of_workloads.run(
             request.objects,
             lambda: _answer_about(
                 old, new, rollout, admit_deployment(old, new, rollout, replica_sets, kept)
@@ -276,7 +278,7 @@ class Admission:
 
     async def pod_set(self, request: AdmissionRequest) -> Answer:
         """Holds a StatefulSet, CloneSet, DaemonSet or a kind like them under a Rollout."""
-        objects = await self._update(request)
+        objects = await self._update(request, self._of_workloads)
         if objects is None:
             return ALLOWED
         old, new = objects
@@ -287,7 +289,7 @@ class Admission:
             return ALLOWED
         rollout = await self._governing(old, new, request.namespace)
         kept = await self._kept_owners(old, rollout)
-        return await self._offload.run(
+        return await self._of_workloads.run(
             request.objects,
             lambda: _answer_about(old, new, rollout, admit_set(old, new, rollout, kind, kept)),
         )
@@ -311,7 +313,7 @@ class Admission:
 
     async def service(self, request: AdmissionRequest) -> Answer:
         """Restores the pin that an owner's apply removed."""
-        objects = await self._update(request)
+        objects = await self._update(request, self._of_workloads)
         if objects is None or pin_of(objects[0]) is None:
             return ALLOWED
         old, new = objects
@@ -319,7 +321,7 @@ class Admission:
         return _answer(new, admit_service(old, new, rollouts))
 
     async def _update(
-        self, request: AdmissionRequest, sub_resource: str = ""
+        self, request: AdmissionRequest, offload: Offload, sub_resource: str = ""
     ) -> tuple[JsonObject, JsonObject] | None:
         """Old and new object of an update that is not our own; None for anything else."""
         if request.operation != "UPDATE" or request.sub_resource != sub_resource:
@@ -327,16 +329,17 @@ class Admission:
         manager = request.options.field_manager if request.options is not None else ""
         if self._is_own(request.user_info.username, manager):
             return None
-        old, new = await self._trees(request)
+        old, new = await _trees(request, offload)
         return None if old is None or new is None else (old, new)
 
-    async def _trees(
-        self, request: AdmissionRequest
-    ) -> tuple[JsonObject | None, JsonObject | None]:
-        """Old and new object, as far as rules read them."""
-        return await self._offload.run(
-            request.objects, lambda: (tree(request.old_object), tree(request.object))
-        )
+
+async def _trees(
+    request: AdmissionRequest, offload: Offload
+) -> tuple[JsonObject | None, JsonObject | None]:
+    """Old and new object, as far as rules read them."""
+    return await offload.run(
+        request.objects, lambda: (tree(request.old_object), tree(request.object))
+    )
 
 
 def _no_scripts(reference: Reference) -> None:

@@ -1,8 +1,9 @@
 """Long computations, off the event loop.
 
-Invariant: of one `Offload`, one runs at a time (admission and conversion have one each): the interpreter runs one
-thread at a time, and a second would only take turns away from the loop; a short computation runs at once, because
-handing it to a thread takes longer.
+Invariant: of one `Offload`, one runs at a time: the interpreter runs one thread at a time, and many would only take
+turns away from the loop; a short computation runs at once, because handing it to a thread takes longer. What must not
+wait for each other has an `Offload` of its own: conversion, Rollouts, and workloads with their Services. A computation
+cannot be ended, so a review that its API server has given up keeps its thread until it has been judged.
 """
 
 import asyncio
@@ -17,6 +18,9 @@ from controller.webhook.trees import values_in
 FEW = 2_000
 """Values that are judged or converted in a few milliseconds."""
 
+SHORT = 64 << 10
+"""Characters that are judged in a few milliseconds; a single value can be as long as the object."""
+
 T = TypeVar("T")
 
 
@@ -28,6 +32,11 @@ class Offload:
 
     async def run(self, about: Iterable[msgspec.Raw], work: Callable[[], T]) -> T:
         """The result of `work`; `about` are the texts that it works on."""
-        if sum(map(values_in, about)) <= FEW:
+        texts = tuple(about)
+        if sum(map(_length, texts)) <= SHORT and sum(map(values_in, texts)) <= FEW:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def _length(text: msgspec.Raw) -> int:
+    return memoryview(text).nbytes

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from controller.domain.admission.verdict import PatchOperation
+from controller.domain.admission.verdict import PatchOperation, shown_warnings
 from controller.webhook.trees import NOTHING
 
 Namespace = Annotated[str, msgspec.Meta(pattern="^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$")]
@@ -96,7 +96,7 @@ def admission_response(review: AdmissionReview, answer: Answer) -> bytes:
     if answer.message:
         response["status"] = {"message": answer.message, "code": answer.code}
     if answer.warnings:
-        response["warnings"] = answer.warnings
+        response["warnings"] = shown_warnings(answer.warnings)
     return msgspec.json.encode(
         {"apiVersion": review.api_version, "kind": "AdmissionReview", "response": response}
     )

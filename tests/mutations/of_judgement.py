@@ -2,6 +2,7 @@
 
 from tests.mutations.changes import (
     always,
+    assigns,
     becomes,
     compares,
     condition,
@@ -56,6 +57,33 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.admission.verdict",
+        (
+            "an answer has any number of texts",
+            "_more",
+            returns("()"),
+            "unit/domain/admission/test_verdict.py::test_an_answer_names_the_first_texts_and_how_many_more_there_are",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.rollout",
+        (
+            "each warning is compared with all former ones",
+            "admit_rollout",
+            becomes("set _advice old", "_advice(old, rules)"),
+            "unit/domain/admission/test_rollout.py::test_each_warning_is_looked_for_once_among_the_former_ones",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.gate_mistakes",
+        (
+            "each unknown word has a warning of its own",
+            "_unknown_words",
+            assigns("named", "unknown"),
+            "unit/domain/admission/test_gate_mistakes.py::test_many_unknown_words_are_counted",
+        ),
+    ),
+    *named(
         "controller.domain.admission.accounts",
         (
             "an account that was named before may be used for anything",
@@ -86,6 +114,48 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "_of_others",
             returns("text.replace('\\\\', '\\\\\\\\')", "replace"),
             "unit/domain/gates/test_hostile_texts.py::test_a_text_in_quotation_marks_is_one_label_and_itself",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.in_query",
+        (
+            "a string of a query is kept as long as it is",
+            "_Reader._in_string",
+            assigns("self._string", "self._string + text[at:end]"),
+            "unit/domain/gates/test_readers.py::test_a_reader_keeps_no_more_of_a_longer_text",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.metric_texts",
+        (
+            "words make a text as long as they like",
+            "why_too_long",
+            never("LONGEST_TEXT"),
+            "unit/domain/gates/test_metric_texts.py::test_a_text_that_words_make_too_long_is_named",
+        ),
+        (
+            "arguments make a Job as large as they like",
+            "why_too_long",
+            never("_why_job_is_too_long"),
+            "unit/domain/gates/test_metric_texts.py::test_a_job_that_its_arguments_make_too_large_is_never_made",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.asking",
+        (
+            "the texts of a gate are as long as they like together",
+            "asked_about",
+            never("MOST_OF_A_GATE"),
+            "unit/domain/gates/test_metric_texts.py::test_the_texts_of_a_gate_are_bounded_together",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.approvals.analysing",
+        (
+            "the gates of a plan are as many as they like",
+            "gate_that_cannot_be_asked",
+            never("MOST_OF_A_PLAN"),
+            "unit/domain/rollout/approvals/test_analysing.py::test_the_gates_of_a_plan_are_bounded_together",
         ),
     ),
     *named(
@@ -146,6 +216,24 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "weight_violation",
             becomes("_are_rules copied", "not objects"),
             "unit/domain/traffic/validation/test_answer.py::test_an_unsound_answer_is_refused",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.validation.weights",
+        (
+            "a sum of weights is compared with every sum of the original",
+            "_is_near",
+            becomes("allowed max at", "allowed"),
+            "unit/domain/traffic/validation/test_answer.py::test_a_sum_of_weights_is_not_compared_with_every_sum_of_the_original",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.validation.ingress",
+        (
+            "all hosts of an Ingress are walked through for each certificate",
+            "_concerns",
+            becomes("patterns", "_patterns(hosts)"),
+            "unit/domain/traffic/validation/test_ingress.py::test_the_hosts_of_an_ingress_are_not_walked_through_for_each_certificate",
         ),
     ),
     *named(
@@ -245,6 +333,48 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
             "_Merge.value",
             returns("original", "live"),
             "unit/domain/traffic/drift/test_object_state.py::test_a_foreign_change_elsewhere_is_folded_into_the_original",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.restoring.likeness",
+        (
+            "all lists of an object may be compared at any length",
+            "Likeness.has_room",
+            never("parts"),
+            "unit/domain/traffic/restoring/test_merge_list.py::test_lists_that_are_too_much_together_are_ambiguous",
+        ),
+        (
+            "a value is walked through again for each list around it",
+            "Likeness.node",
+            becomes("_seen get", "None"),
+            "unit/domain/traffic/restoring/test_merge_list.py::test_the_work_grows_with_the_depth_and_not_with_its_square",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.restoring.merge_list",
+        (
+            "an element that is put back forgets those before it",
+            "_Places.of",
+            removed("_is_passed found"),
+            "unit/domain/traffic/restoring/test_merge_list.py::test_any_lists_are_merged_as_by_looking",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.drift.object_state",
+        (
+            "an object of any number of values is compared in each pass",
+            "read_object_state",
+            never("MOST_VALUES"),
+            "unit/domain/traffic/drift/test_object_state.py::test_an_object_of_too_many_values_is_not_compared",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.original.record",
+        (
+            "a record unpacks to any number of values",
+            "unpack",
+            without("MOST_VALUES"),
+            "unit/domain/traffic/drift/test_object_state.py::test_a_record_that_unpacks_to_too_many_values_is_damaged",
         ),
     ),
     *named(

@@ -58,7 +58,7 @@ def admit_rollout(
         return RolloutVerdict()
     advice = _advice(new, rules)
     if old is not None and _judged(old) == _judged(new):
-        known = _advice(old, rules)
+        known = set(_advice(old, rules))
         return RolloutVerdict(warnings=tuple(text for text in advice if text not in known))
     findings = validate(new, rules)
     beta = converted(new, V1BETA1)

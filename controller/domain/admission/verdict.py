@@ -28,10 +28,23 @@ class Refused(msgspec.Struct, frozen=True):
 Verdict = Unchanged | Amended | Refused
 
 
+MOST_TEXTS = 20
+"""Texts of one answer, about as many as the API server shows: it cuts warnings off after 4096 characters."""
+
+
 def in_one(findings: Findings) -> str:
     """The findings as one text, in the API server's manner."""
-    texts = [str(finding) for finding in findings]
+    texts = [*map(str, findings[:MOST_TEXTS]), *_more(len(findings))]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def shown_warnings(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    """The first warnings of an answer, and how many more there are."""
+    return (*warnings[:MOST_TEXTS], *_more(len(warnings)))
+
+
+def _more(number: int) -> tuple[str, ...]:
+    return (f"and {number - MOST_TEXTS} more",) if number > MOST_TEXTS else ()
 
 
 def amended(before: JsonObject, after: JsonObject) -> Unchanged | Amended:

@@ -6,16 +6,16 @@ that cannot be had, it is refused. Texts of the author are read, so that the pla
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from controller.domain.gates.origins import Origin, Piece, Placed, Unplaced, unfit
 
-_QUOTES = "\"'`"
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _DURATION = r"(?:[0-9]+(?:ms|[smhdwy]))+"
 _BARE = re.compile(rf"{_NUMBER}|{_DURATION}|[A-Za-z_][A-Za-z0-9_:]*")
 _SIGNED = re.compile(rf"[+-]{_NUMBER}")
-_CALL = re.compile(r"(?:\s|#[^\n]*+(?:\n|$))*+(?:\(|(?:by|without)\b)", re.IGNORECASE)
+_CALL = re.compile(r"(?:\s|#[^\r\n]*+)*+(?:\(|(?:by|without)\b)", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _OPERATORS = frozenset(
     [
@@ -51,6 +51,16 @@ _OPERATORS = frozenset(
 """Words that mean more than a name; the last ones in MetricsQL only."""
 _AWAITS_A_VALUE = "=<>*/%^+-(,@"
 _REGEX_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$-]")
+_LINE_END = re.compile(r"[\r\n]")
+_IN_STRING = {
+    '"': re.compile(r'(?:[^"\\]+|\\.)*+', re.DOTALL),
+    "'": re.compile(r"(?:[^'\\]+|\\.)*+", re.DOTALL),
+    "`": re.compile("[^`]*+"),
+}
+_BEGIN = re.compile(r"[#\"'`]")
+_BRACKETS = re.compile(r"[(){}\[\]]")
+_LAST = 16
+"""Characters that say how a string ends so far; more than any spelling of a backslash."""
 _BACKSLASH = re.compile(r"\\(?:\\|x5c|134|u005c|U0000005c)$", re.IGNORECASE)
 """The end of a string that means a backslash, which would quote what follows in a regular expression."""
 
@@ -68,39 +78,49 @@ BACKTICK = "it holds a backtick and stands between backticks: use double quotati
 
 def in_query(pieces: Sequence[Piece]) -> str | Unplaced:
     """The query with every word in its place; or the word that may not stand in its place."""
-    read, done = _Reader(), ""
+    written = _Written(pieces)
+    read, done = _Reader(), list[str]()
     for number, piece in enumerate(pieces):
-        if isinstance(piece, str):
-            text = piece
-        elif piece.word.origin in (Origin.AUTHOR, Origin.SECRET):
-            text = piece.word.text
-        elif piece.word.origin is Origin.NAME:
-            text = _regex(piece.word.text) if read.regex else piece.word.text
-            text = text.replace("\\", "\\\\") if read.quote != "`" else text
-        else:
-            found = _of_others(piece, read, _is_called(pieces[number + 1 :]))
-            if isinstance(found, Unplaced):
-                return found
-            text = found
-        read.on(text)
-        done += text
-    return done
+        found = _in_place(piece, read, written, number)
+        if isinstance(found, Unplaced):
+            return found
+        read.on(found)
+        done.append(found)
+    return "".join(done)
 
 
-def _is_called(pieces: Sequence[Piece]) -> bool:
-    """Whether a function or an aggregation stands before these: `(` follows, or `by (…) (`, also behind a comment."""
-    text = "".join(piece if isinstance(piece, str) else piece.word.text for piece in pieces)
-    return _CALL.match(text) is not None
+def _in_place(piece: Piece, read: "_Reader", written: "_Written", number: int) -> str | Unplaced:
+    if isinstance(piece, str):
+        return piece
+    if piece.word.origin in (Origin.AUTHOR, Origin.SECRET):
+        return piece.word.text
+    if piece.word.origin is Origin.NAME:
+        text = _regex(piece.word.text) if read.regex else piece.word.text
+        return text.replace("\\", "\\\\") if read.quote != "`" else text
+    return _of_others(piece, read, written, number)
 
 
-def _of_others(placed: Placed, read: "_Reader", called: bool) -> str | Unplaced:
+class _Written:
+    """The query as it would be if every word stood there as it is: what follows a word."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        texts = [piece if isinstance(piece, str) else piece.word.text for piece in pieces]
+        self._text = "".join(texts)
+        self._ends = list(accumulate(map(len, texts)))
+
+    def is_called(self, number: int) -> bool:
+        """Whether this piece is a function or an aggregation: `(` follows, or `by (…) (`, also behind a comment."""
+        return _CALL.match(self._text, self._ends[number]) is not None
+
+
+def _of_others(placed: Placed, read: "_Reader", written: _Written, number: int) -> str | Unplaced:
     text = placed.word.text
     if why := unfit(text):
         return Unplaced(placed.name, f"it {why}")
     if read.comment:
         return text
     if not read.quote:
-        why = _refused_bare(text, read.before, called)
+        why = _refused_bare(text, read.before, lambda: written.is_called(number))
         return Unplaced(placed.name, why) if why else text
     if why := _refused_quoted(text, read):
         return Unplaced(placed.name, why)
@@ -111,11 +131,11 @@ def _of_others(placed: Placed, read: "_Reader", called: bool) -> str | Unplaced:
     return text.replace("\\", "\\\\").replace(read.quote, f"\\{read.quote}")
 
 
-def _refused_bare(text: str, before: str, called: bool) -> str:
+def _refused_bare(text: str, before: str, is_called: Callable[[], bool]) -> str:
     if text.lower() in _OPERATORS:
         return BARE
     if _BARE.fullmatch(text):
-        return FUNCTION if called else ""
+        return FUNCTION if is_called() else ""
     awaited = not before.rstrip() or before.rstrip()[-1] in _AWAITS_A_VALUE
     return "" if awaited and _SIGNED.fullmatch(text) else BARE
 
@@ -134,7 +154,10 @@ def _regex(text: str) -> str:
 
 
 class _Reader:
-    """The place of the next character of a query: in a string, in a comment, or outside."""
+    """The place of the next character of a query: in a string, in a comment, or outside.
+
+    It reads each character once, and keeps the last ones only.
+    """
 
     def __init__(self) -> None:
         self.quote = ""
@@ -159,32 +182,56 @@ class _Reader:
 
     def on(self, text: str) -> None:
         """Read these characters."""
-        for char in text:
+        at = 0
+        while at < len(text):
             if self.comment:
-                self.comment = char not in "\r\n"
+                at = self._in_comment(text, at)
             elif self.quote:
-                self._in_string(char)
+                at = self._in_string(text, at)
             else:
-                self._outside(char)
+                at = self._outside(text, at)
 
-    def _in_string(self, char: str) -> None:
-        if self.escaped:
-            self.escaped = False
-        elif char == "\\" and self.quote != "`":
-            self.escaped = True
-        elif char == self.quote:
-            self.quote, self.regex = "", False
-        self._string += char
+    def _in_comment(self, text: str, at: int) -> int:
+        end = _LINE_END.search(text, at)
+        self.comment = end is None
+        return end.end() if end else len(text)
 
-    def _outside(self, char: str) -> None:
-        if char == "#":
+    def _in_string(self, text: str, at: int) -> int:
+        """Read to the end of the string; returns where that is."""
+        begin = at + 1 if self.escaped else at
+        self.escaped = False
+        read = _IN_STRING[self.quote].match(text, begin)
+        end = read.end() if read else begin
+        if end < len(text):
+            if text[end] == self.quote:
+                self.quote, self.regex = "", False
+            else:
+                self.escaped = True
+            end += 1
+        self._string = (self._string + text[max(at, end - _LAST) : end])[-_LAST:]
+        return end
+
+    def _outside(self, text: str, at: int) -> int:
+        """Read to the begin of a string or a comment; returns where its content begins."""
+        found = _BEGIN.search(text, at)
+        passed = text[at : found.start() if found else len(text)]
+        self._pass(passed)
+        for bracket in _BRACKETS.findall(passed):
+            if bracket in "({[":
+                self._open.append(bracket)
+            elif self._open:
+                self._open.pop()
+        if found is None:
+            return len(text)
+        if found[0] == "#":
             self.comment = True
-            return
-        if char in _QUOTES:
-            self.quote, self._string = char, ""
+        else:
+            self.quote, self._string = found[0], ""
             self.regex = self.before.rstrip().endswith(("=~", "!~"))
-        elif char in "({[":
-            self._open.append(char)
-        elif char in ")}]" and self._open:
-            self._open.pop()
-        self.before = (self.before.rstrip() if char.isspace() else self.before)[-8:] + char
+            self._pass(found[0])
+        return found.end()
+
+    def _pass(self, text: str) -> None:
+        if text:
+            last = text[-1] if text[-1].isspace() else ""
+            self.before = (self.before + text).rstrip()[-8:] + last

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.analysis import SecretKey, SourceQuery
-from controller.domain.gates.origins import Origin, Piece, Placed, Unplaced, joined, unfit
+from controller.domain.gates.origins import EachWord, Origin, Piece, Placed, Unplaced, joined, unfit
 from controller.domain.gates.secret_places import place_of, secrets_of
 
 PLAIN = (
@@ -30,7 +30,7 @@ def in_parameter(pieces: Sequence[Piece]) -> str | Unplaced:
         if isinstance(piece, Placed) and piece.word.origin is Origin.SECRET:
             return Unplaced(piece.name, SECRET)
     whole = sum(piece != "" for piece in pieces) == 1
-    return joined(pieces, lambda placed, _: _placed(placed, whole=whole))
+    return joined(pieces, EachWord(lambda placed: _placed(placed, whole=whole)))
 
 
 def _placed(placed: Placed, *, whole: bool) -> str | Unplaced:

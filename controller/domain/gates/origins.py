@@ -8,12 +8,14 @@ may not write the gate: who may annotate a workload must not decide about its ve
 import re
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
+from typing import Protocol
 
 from controller.domain.decision import Value
 
 LONGEST = 1024
 """Characters of a value that is read from the workload; as many as a literal argument may have."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Origin(Enum):
@@ -54,24 +56,51 @@ class Unplaced(Value, frozen=True):
     why: str
 
 
-def joined(
-    pieces: Sequence[Piece], put: Callable[[Placed, str], "str | Unplaced"]
-) -> "str | Unplaced":
-    """The text with every word in its place. `put` gets each word of others and the text before it, and returns the
-    word as it may stand there.
+class Reader(Protocol):
+    """Reads a text once, from its begin to its end, and knows the place of the next character.
+
+    Why no look back: a text of ten thousand words would be read ten thousand times.
     """
-    done = ""
+
+    def on(self, text: str) -> None:
+        """Read these characters."""
+        ...
+
+    def put(self, placed: Placed) -> "str | Unplaced":
+        """A word of others as it may stand in the present place."""
+        ...
+
+
+class EachWord:
+    """The reader where all places are alike."""
+
+    def __init__(self, put: Callable[[Placed], "str | Unplaced"]) -> None:
+        self._put = put
+
+    def on(self, text: str) -> None:
+        """Nothing depends on what stands before a word."""
+
+    def put(self, placed: Placed) -> "str | Unplaced":
+        """A word of others as it may stand anywhere."""
+        return self._put(placed)
+
+
+def joined(pieces: Sequence[Piece], reader: Reader) -> "str | Unplaced":
+    """The text with every word in its place; or the word that may not stand there."""
+    done: list[str] = []
     for piece in pieces:
-        if isinstance(piece, str):
-            done += piece
-        elif piece.word.origin is not Origin.OTHERS:
-            done += piece.word.text
-        else:
-            made = put(piece, done)
-            if isinstance(made, Unplaced):
-                return made
-            done += made
-    return done
+        made = _in_place(piece, reader)
+        if isinstance(made, Unplaced):
+            return made
+        reader.on(made)
+        done.append(made)
+    return "".join(done)
+
+
+def _in_place(piece: Piece, reader: Reader) -> "str | Unplaced":
+    if isinstance(piece, str):
+        return piece
+    return reader.put(piece) if piece.word.origin is Origin.OTHERS else piece.word.text
 
 
 def name_of_release(text: str) -> Word:
@@ -83,6 +112,6 @@ def unfit(text: str) -> str:
     """Why a text of others may stand nowhere; empty if it may."""
     if "{{" in text:
         return "may not hold {{"
-    if any(ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0 for char in text):
+    if _CONTROL.search(text):
         return "may not hold a line break or another control character"
     return ""

@@ -24,8 +24,11 @@ def secrets_of(texts: Iterable[str]) -> tuple[SecretKey, ...]:
 
 
 def texts_before_places(text: str) -> Iterator[str]:
-    """For each placeholder, the text in front of it."""
-    return (text[: place.start()] for place in _PLACE.finditer(text))
+    """For each placeholder, the text in front of it that comes behind the begin of the one before."""
+    begin = 0
+    for place in _PLACE.finditer(text):
+        yield text[begin : place.start()]
+        begin = place.start()
 
 
 def with_values(text: str, values: Mapping[SecretKey, str]) -> str:

@@ -5,7 +5,6 @@ everything), and so is a value that may not stand where the text has it. Both re
 `service` and `revision` are the side's own.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
@@ -23,12 +22,11 @@ from controller.domain.gates.in_job import (
 from controller.domain.gates.in_query import in_query
 from controller.domain.gates.in_request import in_address, in_header
 from controller.domain.gates.in_source import filled_source
-from controller.domain.gates.in_source import texts_in as texts_of_source
 from controller.domain.gates.jobs import Place, filled_job, texts_of
+from controller.domain.gates.metric_texts import WORD, texts_in, why_too_long
 from controller.domain.gates.origins import Piece, Placed, Unplaced, Word
 from controller.domain.gates.secret_places import secrets_of
 
-_WORD = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_./-]*)\s*\}\}")
 Filling = Callable[[Sequence[Piece]], str | Unplaced]
 
 
@@ -55,13 +53,8 @@ WORDS_OF_A_RELEASE = frozenset(
 """Words that every release gives; all others are arguments."""
 
 
-def words_in(metric: Metric) -> tuple[str, ...]:
-    """The words that the texts of a metric name, each once."""
-    return tuple(dict.fromkeys(name for text in _texts(metric) for name in _WORD.findall(text)))
-
-
 class UnknownWord(Value, frozen=True):
-    """A text names a word that has no value there, or one that may not stand there; `message` says which one."""
+    """A text is too long, or names a word that has no value or may not stand there; `message` says which."""
 
     message: str
 
@@ -69,8 +62,10 @@ class UnknownWord(Value, frozen=True):
 def filled(metric: Metric, words: Mapping[str, Word]) -> Metric | UnknownWord:
     """The metric with every word of its texts replaced."""
     words = {**words, "window": Word(metric.window)}
-    for text in _texts(metric):
-        for name in _WORD.findall(text):
+    if long := why_too_long(metric, words):
+        return UnknownWord(f"metric {metric.name}: {long}")
+    for _, text in texts_in(metric):
+        for name in WORD.findall(text):
             if name not in words or not words[name].text:
                 known = ", ".join(sorted(word for word in words if words[word].text))
                 return UnknownWord(
@@ -125,19 +120,6 @@ def _with_environment(
     return structs.replace(metric, job=with_arguments(job, words))
 
 
-def _texts(metric: Metric) -> tuple[str, ...]:
-    found: tuple[str, ...] = ()
-    if (asked := metric.prometheus) is not None:
-        found += (asked.query, asked.samples, asked.address, *(h.value for h in asked.headers))
-    if (page := metric.web) is not None:
-        found += (page.url, page.body, *(h.value for h in page.headers))
-    if metric.job is not None:
-        found += texts_of(metric.job)
-    if metric.source is not None:
-        found += texts_of_source(metric.source)
-    return found
-
-
 class _Filling:
     """Texts of one metric with their words; `problems` has each word that may not stand in its place."""
 
@@ -187,7 +169,7 @@ class _Filling:
     def _pieces(self, text: str) -> tuple[Piece, ...]:
         pieces: list[Piece] = []
         end = 0
-        for found in _WORD.finditer(text):
+        for found in WORD.finditer(text):
             pieces += [text[end : found.start()], Placed(found[1], self._words[found[1]])]
             end = found.end()
         return (*pieces, text[end:])

@@ -8,12 +8,14 @@ under `destination` with a `host`, and the elements of `backendRefs` and of `ser
 Must not know any kind by name; a value of another shape is not a destination.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import msgspec
 
 from controller.domain.traffic.tree import Json
 
+_LONGEST = 1024
+"""Characters of a name that is looked for in its qualified forms; no name of an object has as many."""
 _LISTS = ("backendRefs", "services")
 
 
@@ -29,23 +31,30 @@ class Destination(msgspec.Struct, frozen=True):
 
 def is_service(host: str, service: str, namespace: str) -> bool:
     """`host` is this Service of this namespace, in any of its forms."""
-    if host == service:
-        return True
+    return service in services_of(host, namespace)
+
+
+def services_of(host: str, namespace: str) -> Iterator[str]:
+    """The names of a Service of this namespace that `host` can mean."""
+    yield host
     # Qualified: nothing, `.svc`, or `.svc.<cluster domain>` follows the namespace.
-    tail = host.removeprefix(f"{service}.{namespace}")
-    if tail != host and (tail in ("", ".svc") or tail.startswith(".svc.")):
-        return True
-    if host == f"{namespace}/{service}":
-        return True
-    # Names of ports: a number follows. `removeprefix` returns the whole host if the prefix is another one.
-    return any(
-        port != host and port.isdecimal()
-        for port in (
-            host.removeprefix(f"{service}_{namespace}_svc_"),
-            host.removeprefix(f"{namespace}-{service}-"),
-            host.removeprefix(f"{namespace}/{service}:"),
-        )
-    )
+    qualified = f".{namespace}"
+    at = host.find(qualified)
+    while -1 < at <= _LONGEST:
+        tail = host[at + len(qualified) : at + len(qualified) + len(".svc.")]
+        if tail in ("", ".svc", ".svc."):
+            yield host[:at]
+        at = host.find(qualified, at + 1)
+    if host.startswith(f"{namespace}/"):
+        yield host.removeprefix(f"{namespace}/")
+    # Names of ports: a number follows.
+    name, _, port = host.rpartition(f"_{namespace}_svc_")
+    if port.isdecimal() and port != host:
+        yield name
+    for begin, end in ((f"{namespace}-", "-"), (f"{namespace}/", ":")):
+        name, found, port = host.removeprefix(begin).rpartition(end)
+        if host.startswith(begin) and found and port.isdecimal():
+            yield name
 
 
 def destinations_in(value: object) -> Iterator[Destination]:
@@ -84,6 +93,8 @@ def strings_in(value: Json) -> Iterator[str]:
             yield from strings_in(item)
 
 
-def mentions(value: Json, service: str, namespace: str) -> bool:
-    """Some string in the tree names the Service."""
-    return any(is_service(text, service, namespace) for text in strings_in(value))
+def mentions(value: Json, services: Container[str], namespace: str) -> bool:
+    """Some string in the tree names one of the Services; each string is read once, however many they are."""
+    return any(
+        name in services for text in strings_in(value) for name in services_of(text, namespace)
+    )

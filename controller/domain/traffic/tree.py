@@ -17,6 +17,8 @@ Tree: TypeAlias = dict[str, Json]
 
 MAX_DEPTH = 100
 """Deeper values are refused: no gateway object is that deep, and every rule here recurses."""
+MOST_VALUES = 50_000
+"""An object that is in use has no more: it is compared with what it was and what was written, in each pass."""
 _EXACT: Final = 10.0**21
 """From here on Go prints a float with an exponent, so that it stays a float."""
 
@@ -44,6 +46,11 @@ def _depth(value: Json) -> int:
             below.extend(item.values() if isinstance(item, dict) else item)
         level = below
     return depth
+
+
+def values_in(raw: bytes) -> int:
+    """How many values a JSON text has at most; commas and brackets in strings count, too."""
+    return raw.count(b",") + raw.count(b"[") + raw.count(b"{") + 1
 
 
 def decode(raw: bytes) -> Json:

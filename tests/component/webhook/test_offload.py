@@ -5,6 +5,7 @@ import threading
 
 import msgspec
 
+from controller.webhook import offload
 from controller.webhook.offload import FEW, Offload
 
 SHORT = msgspec.Raw(b"[1,2,3]")
@@ -25,7 +26,7 @@ async def test_several_texts_count_together() -> None:
 
 
 async def test_the_loop_goes_on_while_one_long_computation_runs_and_the_next_one_waits() -> None:
-    offload, begun, may_end = Offload(), threading.Event(), threading.Event()
+    only, begun, may_end = Offload(), threading.Event(), threading.Event()
     order: list[str] = []
 
     def first() -> None:
@@ -33,10 +34,15 @@ async def test_the_loop_goes_on_while_one_long_computation_runs_and_the_next_one
         may_end.wait()
         order.append("first")
 
-    one = asyncio.create_task(offload.run([LONG], first))
-    two = asyncio.create_task(offload.run([LONG], lambda: order.append("second")))
+    one = asyncio.create_task(only.run([LONG], first))
+    two = asyncio.create_task(only.run([LONG], lambda: order.append("second")))
     await asyncio.to_thread(begun.wait)
     assert order == []
     may_end.set()
     await asyncio.gather(one, two)
     assert order == ["first", "second"]
+
+
+async def test_one_long_value_runs_in_the_thread_too() -> None:
+    text = msgspec.Raw(msgspec.json.encode("x" * offload.SHORT))
+    assert await Offload().run([text], threading.get_ident) != threading.get_ident()

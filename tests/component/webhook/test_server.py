@@ -1,5 +1,7 @@
 """The HTTPS server: reviews in, reviews out; faults become answers."""
 
+import asyncio
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -7,7 +9,10 @@ import pytest
 from controller.api.jsontree import child
 from controller.api.names import ADMISSION_PAUSE, KEPT_V1ALPHA1, WORKLOAD_TYPE
 from controller.api.rollout import Rollout
+from controller.domain.admission.rollout import RolloutVerdict
+from controller.domain.admission.verdict import MOST_TEXTS
 from controller.webhook import server
+from controller.webhook.offload import SHORT
 from tests.component.webhook.asking import (
     DEPLOYMENTS,
     Counted,
@@ -122,6 +127,34 @@ async def test_rollouts_are_judged_on_create_and_update() -> None:
         assert seen["allowed"] is True
         seen = await answer(session, path, review(raw_rollout(), raw_rollout()))
         assert seen["allowed"] is True
+
+
+async def test_a_rollout_that_is_judged_for_long_holds_no_workload_and_no_service(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its thread goes on also after the API server has given the review up."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> RolloutVerdict:
+        begun.set()
+        may_end.wait()
+        return RolloutVerdict(warnings=tuple(map(str, range(MOST_TEXTS + 5))))
+
+    monkeypatch.setattr("controller.webhook.admission.admit_rollout", slow)
+    long = {"x": "y" * SHORT}
+    large = {**raw_rollout(), "spec": {**raw_rollout()["spec"], **long}}
+    old, new = deployment("v1", **long), deployment("v2", **long)
+    async with called(Reads(rollout()), Counted()) as session:
+        path = "/validate-rollouts-kruise-io-rollout"
+        judged = asyncio.create_task(answer(session, path, review(None, large, operation="CREATE")))
+        try:
+            await asyncio.to_thread(begun.wait)
+            found = await answer(session, "/mutate-apps-v1-deployment", review(old, new))
+            assert found["allowed"]
+            assert not judged.done()
+        finally:
+            may_end.set()
+        assert (await judged)["warnings"][MOST_TEXTS:] == ["and 5 more"]
 
 
 async def test_warnings_are_passed_on() -> None:

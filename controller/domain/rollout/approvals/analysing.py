@@ -12,7 +12,7 @@ from controller.api.analysis import Analysis, AnalysisRun, OnFailure, Verdict
 from controller.api.rollout import RolloutStatus, StepState, StepVisit
 from controller.domain import reasons
 from controller.domain.decision import Action, Note, Refusal, Severity, Value
-from controller.domain.gates.asking import asked_about
+from controller.domain.gates.asking import asked_about, length_of_asked
 from controller.domain.gates.judging import for_record
 from controller.domain.gates.watching import Asked, Look, look
 from controller.domain.rollout.trouble.reverting import given_up
@@ -23,6 +23,10 @@ from controller.domain.rollout.words.transition import Continue, Stop, Transitio
 
 BACKGROUND = 0
 """The step number under which the background gate is recorded."""
+MOST_OF_A_PLAN = 512 << 10
+"""Characters of the texts of all gates of a plan with their words: all are filled before the first pod."""
+MOST_METRICS = 2000
+"""Metrics of all gates of a plan, for the same reason."""
 
 
 class Watched(Value, frozen=True):
@@ -254,7 +258,7 @@ def gate_that_cannot_be_asked(release: Release) -> Refusal | None:
     gates = [(BACKGROUND, release.strategy.analysis)]
     gates += [(number, step.analysis) for number, step in enumerate(release.steps, start=1)]
     words = {name: word or name for name, word in words_of(release).items()}
-    seen = release.seen
+    seen, length, metrics = release.seen, 0, 0
     for number, analysis in gates:
         if analysis is None:
             continue
@@ -262,7 +266,19 @@ def gate_that_cannot_be_asked(release: Release) -> Refusal | None:
         if isinstance(asked, Refusal):
             gate = f"the gate of step {number}" if number else "the gate in the background"
             return structs.replace(asked, message=f"{gate}: {asked.message}")
+        length, metrics = length + sum(map(length_of_asked, asked)), metrics + len(asked)
+        if length > MOST_OF_A_PLAN or metrics > MOST_METRICS:
+            return _too_much(number)
     return None
+
+
+def _too_much(number: int) -> Refusal:
+    text = (
+        f"with the gate of step {number} the gates of this plan have more than {MOST_METRICS} metrics, or more than "
+        f"{MOST_OF_A_PLAN} characters in the texts of their metrics with their words: use fewer metrics, or a gate in "
+        "the background instead of one for each step"
+    )
+    return Refusal(reasons.INVALID_ANALYSIS, text)
 
 
 def words_of(release: Release) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from controller.domain.traffic.tree import Json, Tree, covers, encode
+from controller.domain.traffic.tree import Json, Tree, encode, same
 
 MAX_DIFFERENCES = 8
 """Places that a message names; one change by a tool rarely has more."""
@@ -48,14 +48,12 @@ def _object(written: Tree, live: Tree, path: str) -> Iterator[Difference]:
 
 
 def _value(written: Json, live: Json, path: str) -> Iterator[Difference]:
-    if covers(live, written):
-        return
     if isinstance(written, dict) and isinstance(live, dict):
         yield from _object(written, live, path)
     elif isinstance(written, list) and isinstance(live, list) and len(written) == len(live):
         for index, (one, other) in enumerate(zip(written, live, strict=True)):
             yield from _value(one, other, f"{path}[{index}]")
-    else:
+    elif not same(live, written):
         yield Difference(path, _text(written), _text(live))
 
 

@@ -30,7 +30,7 @@ from controller.domain.traffic.drift.editors import Editor, editor_of
 from controller.domain.traffic.original.content import content_of, read_original, strings_of
 from controller.domain.traffic.original.record import RouteRecord, read_state, unpack
 from controller.domain.traffic.restoring.restore import restore
-from controller.domain.traffic.tree import Tree, decode_tree, same
+from controller.domain.traffic.tree import MOST_VALUES, Tree, decode_tree, same, values_in
 
 LEAVE_CHANGES = "hold"
 """Value of the annotation: a change of our part stops the release and is not reverted."""
@@ -96,6 +96,10 @@ def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
         return ObjectState(live=live, original=content)
     if stored is None:
         return _damaged(subject, "the stored original was removed")
+    if max(values_in(raw), values_in(stored.encode("utf-8", "replace"))) > MOST_VALUES:
+        return _damaged(
+            subject, f"it has more than {MOST_VALUES} values, and no release leads that many"
+        )
     original = read_original(stored)
     if original is None:
         return _damaged(subject, "the stored original cannot be read")

@@ -16,7 +16,7 @@ from datetime import datetime
 import msgspec
 
 from controller.api.decoding import decoded
-from controller.domain.traffic.tree import Tree, decode_tree, encode
+from controller.domain.traffic.tree import MOST_VALUES, Tree, decode_tree, encode, values_in
 
 MAX_CONTENT = 4 * 1024 * 1024
 """More than the API server would store; unpacking stops here."""
@@ -118,6 +118,8 @@ def unpack(record: RouteRecord, original: str) -> Tree | None:
         packed = base64.b64decode(record.packed, validate=True)
         unpacker = zlib.decompressobj(zdict=_dictionary(original))
         content = unpacker.decompress(packed, MAX_CONTENT)
-        return decode_tree(content) if checksum(content) == record.desired else None
+        if values_in(content) > MOST_VALUES or checksum(content) != record.desired:
+            return None
+        return decode_tree(content)
     except (binascii.Error, zlib.error, ValueError):
         return None

@@ -4,7 +4,8 @@ A script inserts rules and changes others in place, and people and tools do the 
 order: first equal ones, then pairs in which the later element contains all fields of the earlier one, then, between
 these, the most similar ones. Elements with different `name`s are never paired.
 Invariant: pairs are strictly increasing on both sides, and the same lists always give the same pairs.
-Must not guess over a gap that is too large: `exact` is False then, and the caller reports it as ambiguous.
+Must not guess over a gap that is too large, or too much work: `exact` is False then, and the caller reports it as
+ambiguous.
 """
 
 from collections.abc import Callable
@@ -74,7 +75,7 @@ def _pair_gap(first: list[Node], second: list[Node], likeness: Likeness) -> list
     """Pairs of the elements left between equal ones; None when there are too many to compare."""
     head, tail = _trimmed(first, second, lambda a, b: likeness.covers(b, a))
     rows, columns = first[head : len(first) - tail], second[head : len(second) - tail]
-    if len(rows) * len(columns) > MAX_CELLS:
+    if len(rows) * len(columns) > MAX_CELLS or not likeness.has_room(rows, columns):
         return None
     # One equal pair outweighs any number of similar ones, so that unchanged elements are paired first.
     weight = float(len(rows) + len(columns) + 1)
@@ -90,9 +91,8 @@ def _pair_gap(first: list[Node], second: list[Node], likeness: Likeness) -> list
     return _around(inner, head, tail, len(first), len(second))
 
 
-def align(first: list[Json], second: list[Json]) -> Alignment:
+def align(first: list[Json], second: list[Json], likeness: Likeness) -> Alignment:
     """Pairs of `first` with `second`, the later list."""
-    likeness = Likeness()
     ours = [likeness.node(item) for item in first]
     theirs = [likeness.node(item) for item in second]
     head, tail = _trimmed(ours, theirs, lambda a, b: a is b)

@@ -22,8 +22,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from controller.domain.traffic.restoring.likeness import Likeness
 from controller.domain.traffic.restoring.merge_list import merge_list
-from controller.domain.traffic.tree import Json, Tree, covers, same
+from controller.domain.traffic.tree import Json, Tree, same
 
 
 class _Missing(msgspec.Struct, frozen=True):
@@ -53,14 +54,15 @@ class _Merge:
     def __init__(self) -> None:
         self.touched = False
         self.ambiguous = False
+        self._likeness = Likeness()
 
     def value(self, original: _Value, desired: _Value, live: _Value) -> _Value:
         """The restored form of one value."""
-        if _equal(live, desired):
+        if self._equal(live, desired):
             return original
-        if _equal(original, desired):
+        if self._equal(original, desired):
             return live
-        if _equal(live, original):
+        if self._equal(live, original):
             # Restored already; pairing the elements of such a list could mistake one of them for a new element of
             # somebody else.
             self.touched = True
@@ -73,12 +75,16 @@ class _Merge:
             self.touched = True
         return original
 
-    @staticmethod
-    def _filled_up(desired: _Value, live: _Value) -> bool:
+    def _equal(self, one: _Value, other: _Value) -> bool:
+        if isinstance(one, _Missing) or isinstance(other, _Missing):
+            return isinstance(one, _Missing) and isinstance(other, _Missing)
+        return self._likeness.same(one, other)
+
+    def _filled_up(self, desired: _Value, live: _Value) -> bool:
         """We added the whole value, and the server added only defaults to it."""
         if isinstance(desired, _Missing) or isinstance(live, _Missing):
             return False
-        return covers(live, desired)
+        return self._likeness.contains(live, desired)
 
     def _object(self, original: Tree, desired: Tree, live: Tree) -> Tree:
         merged: Tree = {}
@@ -92,7 +98,7 @@ class _Merge:
         return merged
 
     def _list(self, original: list[Json], desired: list[Json], live: list[Json]) -> list[Json]:
-        found = merge_list(original, desired, live, self._element)
+        found = merge_list(original, desired, live, self._element, self._likeness)
         self.touched |= found.touched
         self.ambiguous |= found.ambiguous
         return found.items
@@ -101,12 +107,6 @@ class _Merge:
         merged = self.value(original, desired, live)
         assert not isinstance(merged, _Missing)  # none of the three is missing
         return merged
-
-
-def _equal(one: _Value, other: _Value) -> bool:
-    if isinstance(one, _Missing) or isinstance(other, _Missing):
-        return isinstance(one, _Missing) and isinstance(other, _Missing)
-    return same(one, other)
 
 
 def _with_maps(content: Tree) -> Tree:

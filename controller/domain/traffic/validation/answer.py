@@ -76,9 +76,7 @@ def _names_of(original: Tree, services: frozenset[str], namespace: str) -> froze
         for items in original.values()
         if isinstance(items, list)
         for item in items
-        if isinstance(item, dict)
-        and any(mentions(item, name, namespace) for name in services)
-        and "name" in item
+        if isinstance(item, dict) and mentions(item, services, namespace) and "name" in item
     }
     return services | {name for name in named if isinstance(name, str)}
 
@@ -92,8 +90,7 @@ def _lost_rules(spec: Tree, original: Tree, stable: frozenset[str], namespace: s
         foreign: list[Json] = [
             rule
             for rule in rules
-            if isinstance(rule, dict)
-            and not any(mentions(rule, name, namespace) for name in stable)
+            if isinstance(rule, dict) and not mentions(rule, stable, namespace)
         ]
         now = spec.get(key)
         if foreign and not _keeps_in_order(now if isinstance(now, list) else [], foreign):

@@ -35,7 +35,8 @@ def canary_ingress(content: Tree, reference: Reference, namespace: str) -> Tree 
     copy: Tree = {}
     if "ingressClassName" in spec:
         copy["ingressClassName"] = spec["ingressClassName"]
-    if tls := [entry for entry in _list(spec.get("tls")) if _concerns(entry, hosts)]:
+    patterns = _patterns(hosts)
+    if tls := [entry for entry in _list(spec.get("tls")) if _concerns(entry, hosts, patterns)]:
         copy["tls"] = tls
     if rules:
         copy["rules"] = [*rules]
@@ -78,7 +79,7 @@ def _backend(backend: Json, reference: Reference) -> Tree | None:
     return {"service": {**service, "name": reference.canary_service}}
 
 
-def _concerns(entry: Json, hosts: set[str]) -> bool:
+def _concerns(entry: Json, hosts: set[str], patterns: set[str]) -> bool:
     """The certificate is for one of the copy's hosts, or for all hosts. A copied rule without a host (`""`) needs every
     certificate.
     """
@@ -86,7 +87,7 @@ def _concerns(entry: Json, hosts: set[str]) -> bool:
     if not isinstance(named, list) or not named or "" in hosts:
         return True
     names = set(map(str, named))
-    return bool(hosts & names or _patterns(hosts) & names or hosts & _patterns(names))
+    return bool(hosts & names or patterns & names or hosts & _patterns(names))
 
 
 def _patterns(hosts: set[str]) -> set[str]:

@@ -7,6 +7,7 @@ Invariant: weights that the original has already are never refused. A single des
 weight.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TypeGuard
 
@@ -53,14 +54,20 @@ def _destination_lists(value: Json) -> Iterator[list[dict[str, Json]]]:
             yield from _destination_lists(item)
 
 
-def _allowed(original: Json, factors: frozenset[float]) -> set[float]:
-    """Sums an answer may have. An absent weight counts as 0 on some gateways, as 1 or 100 on others."""
+def _allowed(original: Json, factors: frozenset[float]) -> list[float]:
+    """Sums an answer may have, in order. An absent weight counts as 0 on some gateways, as 1 or 100 on others."""
     sums = {float(_PERCENT)}
     for objects in _destination_lists(original):
         sums |= {_sum(objects, absent) for absent in (1, _PERCENT)}
         if any(_is_number(item.get("weight")) for item in objects):
             sums.add(_sum(objects, 0))
-    return {total * factor for total in sums for factor in factors}
+    return sorted({total * factor for total in sums for factor in factors})
+
+
+def _is_near(total: float, allowed: list[float]) -> bool:
+    """Whether a sum is one of these; an object may have as many as it has lists."""
+    at = bisect_left(allowed, total)
+    return any(abs(total - each) < _NEARLY for each in allowed[max(0, at - 1) : at + 1])
 
 
 def _are_rules(objects: list[dict[str, Json]]) -> bool:
@@ -84,7 +91,7 @@ def weight_violation(answer: Json, original: Json, factors: frozenset[float] = F
         # A list with new destinations only is a copy for the new revision: its weights are shares of each other.
         named = {*destinations_in([*objects]), *destinations_in({"backendRefs": [*objects]})}
         copied = total > 0 and known.isdisjoint(named)
-        right = any(abs(total - sum_) < _NEARLY for sum_ in allowed)
+        right = _is_near(total, allowed)
         if len(objects) > 1 and not copied and not right and not _are_rules(objects):
             return f"the weights of {path} add up to {total:g}, neither to 100 nor to what the original had"
     return ""

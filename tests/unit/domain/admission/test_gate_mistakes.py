@@ -13,6 +13,7 @@ from controller.domain.rollout.approvals.analysing import words_of
 from controller.domain.rollout.words.release_value import as_stored
 from tests.unit.builders import KEY
 from tests.unit.domain.rollout.scenes import started
+from tests.unit.growth import calls
 
 ERRORS: JsonObject = {"name": "errors", "success": {"max": 1}}
 
@@ -89,6 +90,33 @@ def test_a_mistake_is_named_with_its_place(
 )
 def test_a_gate_that_can_work_is_not_warned_about(obj: JsonObject) -> None:
     assert gate_mistakes(obj) == ()
+
+
+def test_texts_that_the_rollouts_own_arguments_make_too_long_are_named() -> None:
+    long = [{"name": "a", "value": "x" * 1024}]
+    (found,) = gate_mistakes(rollout(asked("{{ args.a }}" * 17), args=long))
+    assert found.startswith(f"spec.strategy.canary.{PLACE}.prometheus.query: with its words it has")
+    many: JsonObject = {"template": {"spec": {"containers": [{}] * 200}}}
+    (found,) = gate_mistakes(rollout({"job": {"spec": many}}, args=long))
+    assert "job.spec: with its words, and with every argument in each container" in found
+
+
+def test_many_unknown_words_are_counted() -> None:
+    query = " ".join(f"{{{{ word{number} }}}}" for number in range(300))
+    found = gate_mistakes(rollout(asked(query)))
+    assert len(found) == 9
+    assert "{{ word7 }} has no value" in found[7]
+    assert found[8].endswith("prometheus: and 292 more words that have no value")
+
+
+def test_the_arguments_of_a_gate_are_not_walked_through_for_each_metric() -> None:
+    def work(number: int) -> int:
+        args = [{"name": f"a{index}", "value": "x"} for index in range(number)]
+        job: JsonObject = {"job": {"spec": {"template": {"spec": {"containers": [{}]}}}}}
+        obj = rollout({}, metrics=[asked("{{ nope }}"), job] * number, args=args)
+        return calls(lambda: gate_mistakes(obj))
+
+    assert work(200) < 2.3 * work(100)
 
 
 def test_the_author_is_told() -> None:

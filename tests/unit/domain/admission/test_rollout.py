@@ -235,6 +235,28 @@ def test_an_update_that_changes_nothing_judged_always_passes() -> None:
     assert not admit_rollout(wrong, labelled, [rollout()]).findings
 
 
+def test_each_warning_is_looked_for_once_among_the_former_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+
+    class Text(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, str(other))
+
+    def many(*_: object) -> tuple[str, ...]:
+        return tuple(Text(number) for number in range(500))
+
+    monkeypatch.setattr("controller.domain.admission.rollout._advice", many)
+    assert admit_rollout(raw(), raw(), ()).warnings == ()
+    assert compared <= 2 * 500
+
+
 def test_a_rollout_that_is_being_deleted_always_passes() -> None:
     gone = edited(raw(steps=[]), "metadata", "deletionTimestamp", to="2026-01-01T00:00:00Z")
     assert not admit_rollout(raw(), gone, ()).findings

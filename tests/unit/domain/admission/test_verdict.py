@@ -1,4 +1,4 @@
-"""The patch leads from the requested object to the stored object."""
+"""The patch leads from the requested object to the stored object, and no answer is endless."""
 
 import copy
 
@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.api.jsontree import same
-from controller.domain.admission.verdict import PatchOperation, json_patch
+from controller.api.validation.findings import Fault, FieldError
+from controller.domain.admission.verdict import (
+    MOST_TEXTS,
+    PatchOperation,
+    in_one,
+    json_patch,
+    shown_warnings,
+)
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.sampled_from(["a", "b"])),
@@ -61,3 +68,13 @@ def test_only_changed_places_are_named() -> None:
         ("replace", "/spec/paused"),
     ]
     assert msgspec.json.encode(operations[0]) == b'{"op":"remove","path":"/metadata/labels"}'
+
+
+def test_an_answer_names_the_first_texts_and_how_many_more_there_are() -> None:
+    texts = tuple(map(str, range(MOST_TEXTS)))
+    assert shown_warnings(()) == ()
+    assert shown_warnings(texts) == texts
+    assert shown_warnings((*texts, "a", "b")) == (*texts, "and 2 more")
+    findings = tuple(FieldError("spec", Fault.INVALID, text) for text in (*texts, "a", "b"))
+    assert in_one(findings[:1]) == str(findings[0])
+    assert in_one(findings).endswith(f"{findings[MOST_TEXTS - 1]}, and 2 more]")

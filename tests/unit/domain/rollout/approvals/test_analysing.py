@@ -25,6 +25,7 @@ from controller.api.analysis import (
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.rollout import Pause, Step, StepState
 from controller.domain import reasons
+from controller.domain.rollout.approvals import analysing
 from controller.domain.rollout.words.status import condition, with_moonshift_status
 from controller.simulation.state import Delays
 from tests.unit.builders import (
@@ -453,6 +454,29 @@ def test_a_gate_that_can_never_be_asked_is_reported_before_the_first_pod(place: 
     world.rest()
     gate = "the gate of step 2" if place == "step" else "the gate in the background"
     assert stalled(world).message.startswith(f"{gate}: metric e: {{{{ args.x }}}} has no value")
+    assert sizes_of(world) == {"v1": 10}
+
+
+@pytest.mark.parametrize(
+    ("most", "query"), [("MOST_METRICS", "up"), ("MOST_OF_A_PLAN", "{{ window }}" * 10)]
+)
+def test_the_gates_of_a_plan_are_bounded_together(
+    most: str, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them are filled in the one pass before the first pod."""
+    gate = Analysis(
+        metrics=tuple(
+            Metric(name, prometheus=PrometheusQuery(query=query)) for name in ("a", "b", "c")
+        )
+    )
+    steps = tuple(Step(replicas=number, analysis=gate) for number in (1, 2, 3))
+    limit = {"MOST_METRICS": 8, "MOST_OF_A_PLAN": 8 * len(query)}[most]
+    monkeypatch.setattr(analysing, most, limit)
+    world = make_world(make_rollout(strategy=make_strategy(steps=steps)))
+    release(world)
+    world.rest()
+    assert stalled(world).reason == reasons.INVALID_ANALYSIS
+    assert stalled(world).message.startswith("with the gate of step 3 the gates of this plan have")
     assert sizes_of(world) == {"v1": 10}
 
 

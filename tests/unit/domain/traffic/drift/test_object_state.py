@@ -10,6 +10,7 @@ from hypothesis import given
 from controller.api import names
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
+from controller.domain.traffic.drift import object_state
 from controller.domain.traffic.drift.object_state import (
     ObjectState,
     other_user,
@@ -18,7 +19,7 @@ from controller.domain.traffic.drift.object_state import (
 )
 from controller.domain.traffic.original.content import with_content, write_original
 from controller.domain.traffic.original.record import read_state, unpack, write_state
-from controller.domain.traffic.tree import Json, same
+from controller.domain.traffic.tree import MOST_VALUES, Json, same
 from tests.unit.domain.traffic.json_trees import contents
 
 VS = Reference("networking.istio.io/v1", "VirtualService", "web", "web", "web-canary")
@@ -257,3 +258,25 @@ def test_a_damaged_object_and_one_of_another_rollout_are_unreadable() -> None:
     assert damaged.reason == "OriginalCorrupt"
     assert isinstance(taken, RouteUnreadable)
     assert taken.reason == "GatewayObjectInUse"
+
+
+# --- the size -----------------------------------------------------------------------------------
+
+
+def test_an_object_of_too_many_values_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its annotations are compared with it in each pass, and everybody who may edit it writes them."""
+    monkeypatch.setattr(object_state, "MOST_VALUES", 60)
+    assert isinstance(read_object_state(in_use(DESIRED), "vs"), ObjectState)
+    long: dict[str, Any] = {"spec": {"http": list(range(60))}}
+    found = refusal(read_object_state(in_use(long), "vs"))
+    assert "it has more than 60 values" in found.message
+    free = read_object_state(raw(long, {}), "vs")
+    assert standing(free).original == long
+
+
+def test_a_record_that_unpacks_to_too_many_values_is_damaged() -> None:
+    text = write_original(ORIGINAL)
+    ours = state(text, {"spec": {"http": [0] * MOST_VALUES}})
+    assert len(ours) < 2000
+    live = raw(DESIRED, {names.ORIGINAL_SPEC: text, names.ROUTE_STATE: ours})
+    assert "was changed" in refusal(read_object_state(live, "vs")).message

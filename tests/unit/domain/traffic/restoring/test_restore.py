@@ -186,19 +186,21 @@ def test_a_list_too_long_to_look_into_is_ambiguous(monkeypatch: pytest.MonkeyPat
 
 
 def test_elements_of_another_name_are_never_paired() -> None:
-    assert align([{"name": "a", "x": 1}], [{"name": "b", "x": 1}]).pairs == ()
+    assert align([{"name": "a", "x": 1}], [{"name": "b", "x": 1}], Likeness()).pairs == ()
 
 
 @given(st.lists(values, max_size=6), st.lists(values, max_size=6))
 def test_pairs_increase_on_both_sides(first: list[Any], second: list[Any]) -> None:
-    pairs = align(first, second).pairs
+    pairs = align(first, second, Likeness()).pairs
     assert all(a[0] < b[0] and a[1] < b[1] for a, b in itertools.pairwise(pairs))
     assert all(i < len(first) and j < len(second) for i, j in pairs)
 
 
 @given(st.lists(values, max_size=6))
 def test_a_list_is_aligned_with_itself(items: list[Any]) -> None:
-    assert align(items, copy.deepcopy(items)).pairs == tuple((i, i) for i in range(len(items)))
+    assert align(items, copy.deepcopy(items), Likeness()).pairs == tuple(
+        (i, i) for i in range(len(items))
+    )
 
 
 def score(one: Json, other: Json) -> float:

@@ -3,6 +3,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from controller.api import names
 from controller.domain.decision import Reference
@@ -11,6 +13,7 @@ from controller.domain.traffic.tree import Tree
 from controller.domain.traffic.validation.answer import validate_answer
 from controller.domain.traffic.validation.violation import Violation
 from controller.domain.traffic.validation.weights import weight_violation
+from tests.unit.growth import calls
 
 VS = Reference("networking.istio.io/v1", "VirtualService", "web", "web", "web-canary")
 
@@ -190,8 +193,61 @@ def test_destinations_are_found_by_shape() -> None:
 
 
 def test_any_value_may_mention_a_service() -> None:
-    assert mentions([{"x": ["web.demo"]}, 1], "web", "demo")
-    assert not mentions({"web": 1}, "web", "demo")
+    assert mentions([{"x": ["web.demo"]}, 1], {"web"}, "demo")
+    assert not mentions({"web": 1}, {"web"}, "demo")
+
+
+def is_this_service(host: str, service: str, namespace: str) -> bool:
+    """The same for one Service at a time."""
+    if host == service:
+        return True
+    tail = host.removeprefix(f"{service}.{namespace}")
+    if tail != host and (tail in ("", ".svc") or tail.startswith(".svc.")):
+        return True
+    if host == f"{namespace}/{service}":
+        return True
+    return any(
+        port != host and port.isdecimal()
+        for port in (
+            host.removeprefix(f"{service}_{namespace}_svc_"),
+            host.removeprefix(f"{namespace}-{service}-"),
+            host.removeprefix(f"{namespace}/{service}:"),
+        )
+    )
+
+
+PARTS = st.lists(
+    st.sampled_from(["a", "ab", ".", ".svc", "_", "_svc_", "-", "/", ":", "8", "x"]), max_size=7
+).map("".join)
+
+
+@given(PARTS, st.sampled_from(["a", "ab", "a.a", "x", "ab.svc"]), st.sampled_from(["a", "ab"]))
+def test_a_host_means_the_services_whose_form_it_has(
+    host: str, service: str, namespace: str
+) -> None:
+    assert is_service(host, service, namespace) == is_this_service(host, service, namespace)
+
+
+def test_the_work_grows_with_the_lists_and_not_with_the_names_in_them() -> None:
+    def work(number: int) -> int:
+        pools: list[Tree] = [{"name": f"pool-{index}", "service": "web"} for index in range(number)]
+        routes: list[Tree] = [{"pool": f"other-{index}"} for index in range(number)]
+        spec: Tree = {"upstreams": [*pools], "routes": [*routes]}
+        text = json.dumps({"spec": spec}).encode()
+        return calls(lambda: validate_answer(text, {"spec": spec}, (VS,), "demo"))
+
+    assert work(400) < 2.3 * work(200)
+
+
+def test_a_sum_of_weights_is_not_compared_with_every_sum_of_the_original() -> None:
+    def work(number: int) -> int:
+        lists: Tree = {
+            f"l{index}": [{"weight": index, "x": 1}, {"weight": 1, "x": 2}]
+            for index in range(number)
+        }
+        return calls(lambda: weight_violation(lists, lists))
+
+    assert work(400) < 2.3 * work(200)
 
 
 def test_sums_of_backends_that_go_by_their_bare_name_are_judged_too() -> None:
