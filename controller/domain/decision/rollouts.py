@@ -1,5 +1,6 @@
 """Facts about the Rollout or TrafficRouting itself: its finalizers, its records, its measurements."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from controller.api.analysis import Metric
@@ -45,3 +46,5 @@ class Measure(Value, frozen=True, tag=True):
     metric: Metric
     stable: Metric | None = None
     until: datetime | None = None
+    words: Mapping[str, str] = {}
+    """Of the release, for a script that asks."""
