@@ -88,6 +88,14 @@ class Measures(Protocol):
         ...
 
 
+class Checks(Protocol):
+    """Checks of releases."""
+
+    def ask(self, key: Key, asked: decision.AskCheck) -> None:
+        """Ask, unless that is under way or answered already; a later observation has the answer."""
+        ...
+
+
 class WorkloadKinds(Protocol):
     """Kinds of workloads that were looked up."""
 
@@ -140,9 +148,11 @@ class Pass(Effects):
         kinds: WorkloadKinds,
         events: missing_pods.EventReads,
         measures: Measures,
+        checks: Checks,
     ) -> None:
         super().__init__(writes, routes)
         self.measures = measures
+        self.checks = checks
         self.kinds = kinds
         self.events = events
         self.rollout = rollout
@@ -158,6 +168,11 @@ class Pass(Effects):
     async def measure(self, action: decision.Measure) -> Done:
         """Ask for a measurement, without waiting for it."""
         self.measures.ask(self.rollout.metadata.key, action)
+        return Done()
+
+    async def ask_check(self, action: decision.AskCheck) -> Done:
+        """Ask a check, without waiting for it."""
+        self.checks.ask(self.rollout.metadata.key, action)
         return Done()
 
     def resource(self, kind: KindName) -> Resource | None:
@@ -248,6 +263,7 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.DropConfig, configs.drop),
         _writes(decision.SetFinalizers, trafficroutings.set_finalizers),
         _by(decision.Measure, Pass.measure),
+        _by(decision.AskCheck, Pass.ask_check),
         _to_object(decision.TakeOverWorkload, taking_over.workload),
         _writes(decision.TakeOverCanary, taking_over.canary),
         _writes(decision.TakeOverAutoscaler, taking_over.autoscaler),

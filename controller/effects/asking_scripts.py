@@ -20,7 +20,9 @@ from controller.outbound.script_runs import Wanted
 from controller.scripts.lookup import MissingScript, Script
 from controller.scripts.script_outcome import Refused
 
-NO_ACCOUNT = "only a script of the namespace (scriptRef) sees objects, with the rights of its ServiceAccount"
+NO_ACCOUNT = (
+    "only a script of the namespace (scriptRef) sees objects, with the rights of its ServiceAccount"
+)
 
 
 class Objects(Protocol):

@@ -19,6 +19,7 @@ from controller.domain.decision import Decision, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
 from controller.effects.apply import (
+    Checks,
     Histories,
     Measures,
     Pass,
@@ -55,7 +56,9 @@ class Worlds(Protocol):
 
 Decide = Callable[[Observation, datetime], Decision]
 """From an observation to a decision."""
-Effects = Callable[[Rollout, Writes, Routes, Histories, WorkloadKinds, EventReads, Measures], Pass]
+Effects = Callable[
+    [Rollout, Writes, Routes, Histories, WorkloadKinds, EventReads, Measures, Checks], Pass
+]
 """The effects of one pass."""
 
 
@@ -77,10 +80,12 @@ class RolloutReconciler:
         random: Random,
         rights: RightsAwaited,
         measures: Measures,
+        checks: Checks,
         decide: Decide = decide,
         effects: Effects = Pass,
     ) -> None:
         self._measures = measures
+        self._checks = checks
         self._decide = decide
         self._effects = effects
         self._worlds = worlds
@@ -117,6 +122,7 @@ class RolloutReconciler:
             self._kinds,
             self._events,
             self._measures,
+            self._checks,
         )
         decision, wake_after = await carry_out(
             decision,

@@ -21,8 +21,8 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Deployment, ReplicaSet, label_value
 from controller.domain.availability import Availability, Loading, Unavailable
+from controller.domain.checks.question import own_scripts_asked
 from controller.domain.decision import OwnScript, Reference
-from controller.domain.gates.templates import own_scripts_of
 from controller.domain.observation import (
     Observation,
     RevisionSeen,
@@ -175,7 +175,7 @@ class World:
         if rollout is None:
             self.forget(key)
             return None
-        self._hold_scripts(key, _references(rollout), own_scripts_of(rollout))
+        self._hold_scripts(key, _references(rollout), own_scripts_asked(rollout))
         self._hold(key, self._kinds_of(rollout))
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         shared = self._shared_routing(rollout)
@@ -187,6 +187,7 @@ class World:
             rollout=rollout,
             measured=gates.answers(rollout) if gates is not None else (),
             templates=gates.templates(rollout) if gates is not None else {},
+            checked=gates.checked(rollout) if gates is not None else (),
             golden=gates.golden if gates is not None else {},
             plan_hash=self._plans.hash(rollout),
             workload=present,

@@ -20,12 +20,14 @@ from controller.domain.decision.objects import deletion as deletion
 from controller.domain.decision.objects import size as size
 from controller.domain.decision.outcome import Done, NotYet, Refusal
 from controller.domain.decision.rollouts import (
+    AskCheck,
     Measure,
     PrepareRollout,
     RecordRelease,
     RemoveFinalizer,
     SetFinalizers,
 )
+from controller.domain.decision.rollouts import CheckedRelease as CheckedRelease
 from controller.domain.decision.routes import (
     EnsureCanaryService,
     EnsureRoutes,
@@ -111,6 +113,7 @@ Action = (
     | RestoreRoutes
     | FindCauseOfMissingPods
     | Measure
+    | AskCheck
     | PauseAutoscaler
     | FreeAutoscaler
     | KeepConfig

@@ -26,6 +26,7 @@ VALUES: dict[str, object] = {
     "trafficRoutingRef": "shared",
     "disableGenerateCanaryService": True,
     "analysis": {"metrics": [{"name": "errors"}]},
+    "checks": [{"name": "change", "script": "servicenow"}],
 }
 
 
