@@ -104,11 +104,11 @@ class FoundInLibrary:
 
     @property
     def header(self) -> ScriptHeader:
-        """What it says about itself."""
+        """Its header."""
         return self._script.header
 
     async def run(self, obj: bytes, *, tenant: str, request_id: str) -> bytes:
-        """What it returns for `obj`, as JSON. Raises `Failed` with its words."""
+        """Its answer for `obj`, as JSON. Raises `Failed` with its words."""
         try:
             answer = await self._runner.execute(
                 self._script, obj, tenant=tenant, request_id=request_id

@@ -86,7 +86,7 @@ class Exchanging:
         self._entropy = entropy
 
     async def called(self, call: Call) -> Outcome:
-        """What the script says in the end. Raises `Failed`, without a value of a Secret in its text."""
+        """The last answer of the script. Raises `Failed`, without a value of a Secret in its text."""
         script = self._scripts.find(call.wanted)
         given = Given(call.question.params, call.secrets)
         if why := why_not_run(call.wanted.does, script.header, given):

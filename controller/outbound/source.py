@@ -1,7 +1,7 @@
 """A measurement by a script that asks: what the script is given, and what its answer is for a gate.
 
-Invariant: a verdict is never the script's: it gives a value or none, and the rules of the metric judge it. What the
-status shows of the request has no value of a Secret and no query.
+Invariant: a verdict is never the script's: it gives a value or none, and the rules of the metric judge it. The
+request in a status has no value of a Secret and no query.
 """
 
 import hashlib

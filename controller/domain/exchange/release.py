@@ -1,4 +1,4 @@
-"""What a script that asks learns about the release.
+"""Facts of the release for a script that asks.
 
 Invariant: pure; a fact without a value is absent, never an empty text.
 """
@@ -10,9 +10,7 @@ from controller.domain.traffic.tree import Tree
 
 
 def about_release(words: Mapping[str, str], side: str) -> Tree:
-    """What a script gets about the release and the side that is asked, canary or stable; a fact without a value is
-    absent.
-    """
+    """Facts of the release and of the side that is asked, canary or stable."""
     release: Tree = {
         "rollout": words.get("rollout", ""),
         "namespace": words.get("namespace", ""),

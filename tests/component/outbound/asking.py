@@ -81,7 +81,7 @@ class Asking:
         seconds: float = 30,
         state: Tree | None = None,
     ) -> Outcome:
-        """What the script says in the end."""
+        """The last answer of the script."""
         return await self._exchanging.called(
             Call(
                 Wanted(does, "test", NAMESPACE),
