@@ -92,8 +92,10 @@ def test_a_script_that_does_not_exist_yet_is_a_warning() -> None:
     verdict = admit_rollout(None, rollout({**GOOD, "script": "mine"}), (), asking=known)
     assert verdict.findings == ()
     assert verdict.warnings == (
-        "spec.strategy.canary.steps[1].checks[0].script: there is no check mine: it holds the release until the key "
-        "lua.check.mine is in the ConfigMap of scripts",
+        (
+            "spec.strategy.canary.steps[1].checks[0].script: there is no check mine: it holds the release until the "
+            "key lua.check.mine is in the ConfigMap of scripts"
+        ),
     )
 
 
