@@ -191,6 +191,8 @@ class _Run:
                 return HttpAnswer(found.status, found.headers, body)
 
     def _request(self, asked: Outgoing) -> Request:
+        if asked.sign is not None:
+            raise Failed(f"{self._call.wanted}: this version signs no requests by {asked.sign}")
         return Request(
             self._call.wanted.namespace,
             asked.url,
