@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from controller.api.names import CONFIGURATION
 from demo.stage import NAMESPACE, Product, install_gateway_kinds
 from localcluster.api import JsonObject
 from localcluster.loadtester import Loadtester, started_loadtester
@@ -102,10 +103,13 @@ async def checked(
             ) as product,
             plane.recorder(*RECORDED) as recorder,
         ):
-            await plane.client().patch(
-                f"/api/v1/namespaces/{NAMESPACE}/configmaps/kruise-rollout-configuration",
-                {"data": {"lua.check.load": LOAD_TEST}},
-            )
+            scripts = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": CONFIGURATION},
+                "data": {"lua.check.load": LOAD_TEST},
+            }
+            await plane.client().create(f"/api/v1/namespaces/{NAMESPACE}/configmaps", scripts)
             yield Checked(product, loadtester, tests, recorder)
 
 
