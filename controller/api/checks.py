@@ -28,7 +28,7 @@ class CheckPlace(StrEnum):
     END = "end"
     """Before the release is called finished, after the last step."""
     ROLLBACK = "rollback"
-    """When the release goes back: it is told, and nothing waits for it."""
+    """When the release goes back: the asked system is informed, and nothing waits for it."""
 
 
 PLACES_OF_A_STEP = (CheckPlace.BEFORE, CheckPlace.ROUTED, CheckPlace.END, CheckPlace.ROLLBACK)
@@ -69,10 +69,10 @@ class CheckRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     at: str = ""
     name: str = ""
     id: str = ""
-    """What the asked system can know it by; the same in every turn, and for another leader."""
+    """The name of the check for the asked system: the same in every turn, and for another leader."""
     verdict: str = CheckVerdict.RUNNING
     message: str = ""
-    """What it answered last, in words."""
+    """Its last answer, in words."""
     turn: int = 0
     """The number of its answers so far, which also numbers the next one."""
     state: str = ""

@@ -155,7 +155,7 @@ def _said_by(ended: Ended) -> Said:
         case FailedCheck(words):
             return Fails(words)
         case _:
-            return Errs("the script answered what no check answers")
+            return Errs("the script gave an answer that is none of a check")
 
 
 def _as_text(state: Tree | None) -> str:

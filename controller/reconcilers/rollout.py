@@ -114,16 +114,7 @@ class RolloutReconciler:
         now = self._clock.now()
         decision = self._decide(seen, now)
         writes = Writes(self._kube, self._ledger.scoped(key), self._answers.of(key))
-        effects = self._effects(
-            seen.rollout,
-            writes,
-            self._routes_for(key),
-            self._histories,
-            self._kinds,
-            self._events,
-            self._measures,
-            self._checks,
-        )
+        effects = self._effects_on(seen.rollout, writes)
         decision, wake_after = await carry_out(
             decision,
             effects,
@@ -143,6 +134,18 @@ class RolloutReconciler:
                 return self._status_refused(seen.rollout, refusal)
         self._reporting.report(seen, decision, now)
         return Result(wake_after=wake_after)
+
+    def _effects_on(self, rollout: Rollout, writes: Writes) -> Pass:
+        return self._effects(
+            rollout,
+            writes,
+            self._routes_for(rollout.metadata.key),
+            self._histories,
+            self._kinds,
+            self._events,
+            self._measures,
+            self._checks,
+        )
 
     def forget(self, key: Key) -> None:
         """The Rollout is gone, or the work of another process."""

@@ -193,17 +193,13 @@ class Passes:
         """The last decision about a Rollout, even if its status could not be written."""
         self.notes: list[Note] = []
         """The notes of passes over Rollouts, in order."""
-        wiring = Wiring(
-            state.caches,
-            _noting(self.woken),
-            _noting(self.routings_woken),
-            wake_soon=_noting(self.woken_soon),
-        )
+        woken, soon = _noting(self.woken), _noting(self.woken_soon)
+        wiring = Wiring(state.caches, woken, _noting(self.routings_woken), wake_soon=soon)
         self.wake_all = wiring.cache_availability_changed
         self.scripts_changed = wiring.scripts_changed
         self.kinds = NamedKinds(state.projections, wiring.named_object_changed)
-        self.measures = SimulatedMeasures(self.now, _noting(self.woken))
-        self.checks = SimulatedChecks(self.now, _noting(self.woken))
+        self.measures = SimulatedMeasures(self.now, woken)
+        self.checks = SimulatedChecks(self.now, woken)
         self.gates = Gates(state.caches, _AllKnown(), self.measures, self.checks, {})
         self._builder = ObservationBuilder(
             state.caches,

@@ -25,6 +25,8 @@ from tests.cluster.status_fields import condition
 from tests.cluster.story import Story, conclude
 
 APP = Application("web", "", False, (StepPlan(2, 50, 0), StepPlan(4)), virtual_service=True)
+ANSWER_SECONDS = 25
+"""A rollback that ends within this time has not waited for a system that answers in twice of it."""
 LOAD_TEST = """--@does check
 --@asks http
 --@params address
@@ -49,7 +51,7 @@ class LoadTests:
         self.looks: dict[int, int] = {}
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Start a test, or say how it stands: it ends with the fourth look."""
+        """Start a test, or answer its state: it ends with the fourth look."""
         if request.method == "POST":
             asked = await request.json()
             found = (asked["rollout"], asked["key"])
@@ -152,7 +154,7 @@ def records(status: JsonObject) -> Mapping[str, JsonObject]:
 
 
 def canary(story: Story) -> dict[str, object]:
-    """What a person sends to open or close a gate."""
+    """The body with which a person opens or closes a gate."""
     return {"name": story.app.name, "namespace": story.app.namespace}
 
 
@@ -197,16 +199,15 @@ async def test_flaggers_loadtester_runs_the_command_of_a_check_and_fails_a_bad_o
 
 
 async def test_rollback_outranks_a_check_that_hangs(checked: Checked, story: Story) -> None:
-    hangs = webhook(checked, "/", metadata={"type": "bash", "cmd": "sleep 25"})
+    hangs = webhook(checked, "/", metadata={"type": "bash", "cmd": f"sleep {2 * ANSWER_SECONDS}"})
     told = webhook(checked, "/gate/open", "told", at="rollback")
     await governed(story, hangs, told)
     await story.rollout(lambda s: "hook" in runs(s) and "wait for its checks" in s["message"])
     await story.release(manifests.STABLE_IMAGE)
-    ended = await story.rollout(
-        lambda s: s.get("phase") == "Healthy" and "told" in runs(s), seconds=20
+    await story.rollout(
+        lambda s: s.get("phase") == "Healthy" and "told" in runs(s), seconds=ANSWER_SECONDS
     )
-    assert runs(ended.object["status"])["told"]["verdict"] in ("Running", "Passed")
-    await story.rollout(lambda s: runs(s)["told"]["verdict"] == "Passed")
+    await story.rollout(lambda s: runs(s).get("told", {}).get("verdict") == "Passed")
     await conclude(story)
 
 

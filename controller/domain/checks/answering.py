@@ -67,7 +67,7 @@ class CheckAnswer(Value, frozen=True):
 
 
 def identity(*parts: str) -> str:
-    """What an asked system knows a check by: the same for all turns, and for another leader."""
+    """The name of a check for the asked system: the same in all turns, and for another leader."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:CHARACTERS_OF_AN_ID]
 
 

@@ -1,4 +1,4 @@
-"""What the script of a check is given.
+"""The input of the script of a check.
 
 Invariant: pure. A check is asked as a source of metrics is (`controller.domain.gates`): by a script of the installation
 or of the namespace, with parameters in which words of the release may stand, and with marks in the places of Secrets.

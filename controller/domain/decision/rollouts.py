@@ -52,7 +52,7 @@ class Measure(Value, frozen=True, tag=True):
 
 
 class CheckedRelease(Value, frozen=True):
-    """What a check learns about the release; a fact that there is not is empty."""
+    """The facts about the release that a check gets; an unknown one is empty."""
 
     rollout: str
     namespace: str

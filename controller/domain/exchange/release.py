@@ -29,7 +29,7 @@ def about_release(words: Mapping[str, str], side: str) -> Tree:
 
 
 def about_checked(release: CheckedRelease) -> Tree:
-    """What a check gets about the release."""
+    """The facts about the release that a check gets."""
     facts: Tree = {
         "rollout": release.rollout,
         "namespace": release.namespace,

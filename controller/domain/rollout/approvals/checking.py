@@ -287,7 +287,7 @@ def approved_checks(release: Release) -> tuple[CheckRun, ...]:
 
 
 def kept_checks(runs: tuple[CheckRun, ...]) -> tuple[CheckRun, ...]:
-    """The checks that are not asked again at another step: those of the start, and those that tell of a way back."""
+    """The checks that are not asked again at another step: those of the start, and those with `at: rollback`."""
     return tuple(run for run in runs if run.step == START or run.at == CheckPlace.ROLLBACK)
 
 
@@ -307,7 +307,7 @@ def _note_of(run: CheckRun) -> Note:
 
 
 def in_words(waiting: tuple[CheckRun, ...]) -> str:
-    """What the release waits for."""
+    """The checks that the release waits for, and their words."""
     return "; ".join(f"{run.name}: {run.message or 'no answer yet'}" for run in waiting)
 
 

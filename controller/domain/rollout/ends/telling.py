@@ -13,7 +13,7 @@ from controller.domain.rollout.words.release_value import Release
 
 
 class Told(Value, frozen=True):
-    """The release with the records of what was told, and what is told now."""
+    """The release with the records of these checks, and the actions of this pass."""
 
     release: Release
     actions: tuple[AskCheck, ...] = ()
@@ -22,7 +22,7 @@ class Told(Value, frozen=True):
 
 
 def with_told(release: Release) -> tuple[CheckRun, ...]:
-    """The records of a release that goes back: how its checks ended, and those that are told of it."""
+    """The records of a release that goes back: its checks that have ended, and those with `at: rollback`."""
     ended = (run for run in release.ours.checks if run.verdict != CheckVerdict.RUNNING)
     reached = sorted({visit.step for visit in release.ours.visits if visit.step})
     told = (
@@ -35,7 +35,7 @@ def with_told(release: Release) -> tuple[CheckRun, ...]:
 
 
 def telling(release: Release) -> Told:
-    """What is told now; nothing, if no release of this Rollout went back, or all is told."""
+    """The checks that are asked now; none, if no release of this Rollout went back, or all have answered."""
     pairs = [
         (check, run)
         for run in release.ours.checks

@@ -6,12 +6,15 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from controller.api import names
 from controller.api.analysis import Analysis, Metric, OnFailure, PrometheusQuery, ValueRule
 from controller.api.checks import Check, CheckPlace, CheckRun, CheckVerdict
+from controller.api.meta import Key
 from controller.api.rollout import Pause, Phase, Step, StepState
 from controller.domain import reasons
 from controller.domain.checks.answering import Errs, Fails, Holds, Keeps, Passes, Said
-from controller.domain.rollout.words.status import condition
+from controller.domain.decision import AskCheck
+from controller.domain.rollout.words.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
     make_rollout,
@@ -243,6 +246,68 @@ def test_a_check_that_failed_beside_a_gate_holds_the_step_until_it_is_asked_agai
     assert "check c" in stalled(world)
 
 
+def test_a_gate_that_failed_beside_a_check_that_holds_stops_the_step() -> None:
+    errors = Metric(
+        name="errors",
+        prometheus=PrometheusQuery(query="errors"),
+        success=ValueRule(max=0.01),
+        interval="10s",
+    )
+    world = checked(
+        check("c"), analysis=Analysis(metrics=(errors,)), says={"c": (HOLD,)}, seconds=0
+    )
+    world.passes.measures.series["errors"] = (0.5,)
+    wait(world, 40)
+    assert place(world) == (2, StepState.STEP_PAUSED)
+    assert "metrics of step(2) failed" in stalled(world)
+    assert not events(world, reasons.LOOPING)
+    world.people.approve(KEY)
+    finished(world)
+
+
+def test_a_way_back_in_batches_waits_for_no_check() -> None:
+    hold = check("c", BEFORE)
+    checks = (hold, check("d"), check("e", END))
+    steps = (Step(replicas="20%", pause=Pause(duration=30), checks=checks), Step(replicas="50%"))
+    rollout = make_rollout(strategy=make_strategy(steps=steps))
+    annotations = {names.ROLLBACK_IN_BATCH: "true"}
+    meta = structs.replace(rollout.metadata, annotations=annotations)
+    world = make_world(structs.replace(rollout, metadata=meta))
+    release(world)
+    wait(world, 20)
+    world.passes.checks.series |= dict.fromkeys("cde", (HOLD,))
+    asked = len(world.passes.checks.asked)
+    world.people.undo(KEY, template("v1"))
+    wait(world, 200)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert len(world.passes.checks.asked) == asked
+
+
+def test_a_rollback_informs_for_the_steps_that_were_reached_only() -> None:
+    steps = (
+        Step(replicas="20%", checks=(check("one", ROLLBACK),)),
+        Step(replicas="50%", checks=(check("two", ROLLBACK),)),
+    )
+    world = make_world(make_rollout(strategy=make_strategy(steps=steps)))
+    release(world)
+    wait(world, 20)
+    world.people.undo(KEY, template("v1"))
+    finished(world)
+    assert list(runs(world)) == ["one"]
+
+
+def test_a_check_that_failed_is_asked_again_when_a_person_removed_its_record() -> None:
+    world = checked(check("c"), says={"c": (Fails("no"),)})
+    first = runs(world)["c"].id
+    world.passes.checks.series["c"] = (Passes("yes"),)
+    rollout = world.cluster.rollouts[KEY]
+    forgotten = with_moonshift_status(rollout.status, checks=())
+    world.cluster.rollouts.put(structs.replace(rollout, status=forgotten))
+    wait(world, 20)
+    assert runs(world)["c"].id != first
+    finished(world)
+
+
 def test_rollback_outranks_a_check_that_holds() -> None:
     for at in (BEFORE, ROUTED, END):
         world = checked(check("c", at), says={"c": (HOLD,)})
@@ -348,3 +413,18 @@ def test_a_crash_before_any_action_or_status_asks_a_check_under_no_other_id() ->
         for one in world.passes.checks.asked:
             ids.setdefault(one.check.name, set()).add(one.id)
         assert {name: len(found) for name, found in ids.items()} == {"a": 1, "c": 1}
+
+
+def test_a_check_is_asked_only_when_its_record_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = (Keeps('{"run":7}'), Holds("goes on", 10, '{"run":7}'), Passes("good"))
+    world = checked(check("a", BEFORE), check("c"), says={"a": kept, "c": kept}, seconds=0)
+    ask, stored = world.passes.checks.ask, list[bool]()
+
+    def watched(key: Key, asked: AskCheck) -> None:
+        known = [(run.id, run.turn + 1, run.state) for run in ours_of(world).checks]
+        stored.append((asked.id, asked.turn, asked.state) in known)
+        ask(key, asked)
+
+    monkeypatch.setattr(world.passes.checks, "ask", watched)
+    finished(world)
+    assert stored == [True] * 6
