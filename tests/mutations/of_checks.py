@@ -40,7 +40,7 @@ OF_CHECKS: tuple[Mutation, ...] = (
             "a way back waits for checks",
             "looked",
             never("returning"),
-            f"{CHECKING}::test_a_way_back_in_batches_waits_for_no_check",
+            "unit/domain/rollout/moving/test_returning.py::test_a_way_back_waits_for_no_check",
         ),
         (
             "a gate that holds and a check are asked in turns for ever",

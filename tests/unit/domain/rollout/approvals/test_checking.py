@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from controller.api import names
 from controller.api.analysis import Analysis, Metric, OnFailure, PrometheusQuery, ValueRule
 from controller.api.checks import Check, CheckPlace, CheckRun, CheckVerdict
 from controller.api.meta import Key
@@ -263,24 +262,6 @@ def test_a_gate_that_failed_beside_a_check_that_holds_stops_the_step() -> None:
     assert not events(world, reasons.LOOPING)
     world.people.approve(KEY)
     finished(world)
-
-
-def test_a_way_back_in_batches_waits_for_no_check() -> None:
-    hold = check("c", BEFORE)
-    checks = (hold, check("d"), check("e", END))
-    steps = (Step(replicas="20%", pause=Pause(duration=30), checks=checks), Step(replicas="50%"))
-    rollout = make_rollout(strategy=make_strategy(steps=steps))
-    annotations = {names.ROLLBACK_IN_BATCH: "true"}
-    meta = structs.replace(rollout.metadata, annotations=annotations)
-    world = make_world(structs.replace(rollout, metadata=meta))
-    release(world)
-    wait(world, 20)
-    world.passes.checks.series |= dict.fromkeys("cde", (HOLD,))
-    asked = len(world.passes.checks.asked)
-    world.people.undo(KEY, template("v1"))
-    wait(world, 200)
-    assert status_of(world).phase == Phase.HEALTHY
-    assert len(world.passes.checks.asked) == asked
 
 
 def test_a_rollback_informs_for_the_steps_that_were_reached_only() -> None:
