@@ -100,19 +100,20 @@ def run_script(
     """
     subject = subject_at(script / FILE if script.is_dir() else script)
     options = msgspec.convert(asked, _Asked)
-    if subject.does != ROUTE:
+    if subject.does != ROUTE or live or secrets or record is not None:
         _ask(subject, live, case_path, options.params, secrets, record)
         return
-    if live or secrets or record is not None:
-        raise click.UsageError("--live, --secret and --record are for sources, checks and targets")
     case = _case(subject, case_path, object_path, options)
     if not 0 <= step < len(case.steps):
         raise Failure(f"{case.path} has the steps 0 to {len(case.steps) - 1}")
-    chosen = case.steps[step]
+    _once(subject, case, case.steps[step], show_input)
+
+
+def _once(subject: Subject, case: Case, step: CaseStep, show_input: bool) -> None:
     if show_input:
-        say(f"obj:\n{_indented(write_yaml(obj_of(subject, subject.read(), case, chosen)))}")
-    outcome = run(lambda engine: _run(engine, subject, case, chosen))
-    _show(case, chosen, outcome)
+        say(f"obj:\n{_indented(write_yaml(obj_of(subject, subject.read(), case, step)))}")
+    outcome = run(lambda engine: _run(engine, subject, case, step))
+    _show(case, step, outcome)
     if isinstance(outcome.result, Refusal):
         raise SystemExit(int(ExitCode.FAILED))
 
@@ -143,6 +144,8 @@ def _ask(
     secrets: tuple[str, ...],
     record: Path | None,
 ) -> None:
+    if subject.does == ROUTE:
+        raise click.UsageError("--live, --secret and --record are for sources, checks and targets")
     if not live:
         raise click.UsageError("give --live to ask with this script; test-scripts runs its cases")
     given, values = input_of(case, params, int(time.time())), secrets_of(secrets)

@@ -1,4 +1,4 @@
-"""Facts about the Rollout or TrafficRouting itself: its finalizers, its records, its measurements, its checks."""
+"""Facts about the Rollout itself: its finalizer, its records, its measurements, its checks."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,7 +6,6 @@ from datetime import datetime
 from controller.api.analysis import Metric
 from controller.api.checks import Check
 from controller.api.history import RolloutHistory
-from controller.api.meta import Key
 from controller.domain.decision.value import Value
 
 
@@ -18,14 +17,6 @@ class PrepareRollout(Value, frozen=True, tag=True):
 
 class RemoveFinalizer(Value, frozen=True, tag=True):
     """The Rollout no longer carries our finalizer."""
-
-
-class SetFinalizers(Value, frozen=True, tag=True):
-    """A TrafficRouting carries exactly these finalizers."""
-
-    traffic_routing: Key
-    resource_version: str
-    finalizers: tuple[str, ...]
 
 
 class RecordRelease(Value, frozen=True, tag=True):

@@ -91,10 +91,8 @@ class Fields:
         return Fields(found, self.place_of(name), self.mistakes)
 
     def items(self, name: str, least: int, most: int) -> tuple[Json, ...]:
-        """The items of a list that has from `least` to `most` of them; none if it is left out."""
+        """The items of a list that has from `least` to `most` of them."""
         found = self.tree.get(name)
-        if found is None:
-            return ()
         if found == {}:
             found = []
         if not isinstance(found, list):

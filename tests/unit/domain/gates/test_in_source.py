@@ -17,12 +17,14 @@ from controller.api.analysis import (
     ValueRule,
 )
 from controller.api.meta import ObjectMeta
+from controller.api.rollout import Step
 from controller.domain.decision import OwnScript, Refusal
 from controller.domain.exchange.release import about_release
 from controller.domain.gates.asking import asked_about
 from controller.domain.gates.in_source import PLAIN, parameters
-from controller.domain.gates.templates import own_script
+from controller.domain.gates.templates import own_script, own_scripts_of
 from controller.domain.gates.watching import Asked
+from tests.unit.builders import make_rollout, make_strategy
 
 WORDS = {
     "namespace": "shop",
@@ -86,6 +88,22 @@ def test_inside_of_a_text_a_word_of_others_is_plain() -> None:
     assert filled(one, "pay-1.x") == {"query": "team:pay-1.x"}
     assert PLAIN in refused(one, "x OR 1=1")
     assert "may not hold a line break" in refused(metric(source(a="{{ args.team }}")), "a\nb")
+
+
+def test_a_name_of_the_release_that_is_no_name_is_refused() -> None:
+    words = WORDS | {"canary.revision": "a\nb"}
+    one = metric(source(revision="{{ canary.revision }}"))
+    found = asked_about(Analysis(metrics=(one,)), {}, ObjectMeta(), words, {})
+    assert isinstance(found, Refusal)
+    assert "may not hold a line break" in found.message
+
+
+def test_the_scripts_of_the_namespace_that_gates_name_are_known() -> None:
+    own, packaged = metric(source(OWN)), metric(source())
+    analysis = Analysis(metrics=(packaged, own, Metric("other")))
+    rollout = make_rollout(strategy=make_strategy(steps=(Step(replicas=1, analysis=analysis),)))
+    namespace = rollout.metadata.namespace
+    assert own_scripts_of(rollout) == (OwnScript(namespace, "scripts", "asker", ""),)
 
 
 def test_a_secret_is_no_parameter() -> None:

@@ -1,12 +1,11 @@
 """A set of pods is moved only by a pass that saw its present version."""
 
-import msgspec
 import pytest
 
 from controller.api.meta import Key
 from controller.api.workload_kinds import KindName
-from controller.domain.decision import MoveSet
-from controller.effects import podsets
+from controller.domain.decision import MoveWorkload, field_of_spec
+from controller.effects import workloads
 from controller.effects.writes import Writes
 from controller.errors import Conflict
 from controller.kube.resources import STATEFUL_SETS
@@ -19,12 +18,12 @@ MOVED = {"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}
 async def test_a_late_move_of_a_set_changes_nothing(seen: int) -> None:
     api = ApiDouble()
     api.put(STATEFUL_SETS, {"metadata": {"name": "web", "generation": 4}, "spec": {}})
-    kind, strategy = KindName("apps/v1", "StatefulSet"), msgspec.Raw(msgspec.json.encode(MOVED))
-    action = MoveSet(kind, Key(NAMESPACE, "web"), seen, strategy)
+    kind, moved = KindName("apps/v1", "StatefulSet"), field_of_spec("updateStrategy", MOVED)
+    action = MoveWorkload(kind, Key(NAMESPACE, "web"), seen, (moved,))
     writes = Writes(api, LedgerDouble())
     if seen == 3:
         with pytest.raises(Conflict):
-            await podsets.move(writes, STATEFUL_SETS, action)
+            await workloads.move(writes, STATEFUL_SETS, action)
     else:
-        await podsets.move(writes, STATEFUL_SETS, action)
+        await workloads.move(writes, STATEFUL_SETS, action)
     assert api.one(STATEFUL_SETS, "web")["spec"] == ({} if seen == 3 else {"updateStrategy": MOVED})
