@@ -266,6 +266,8 @@ def asked_anew(release: Release) -> Continue | None:
     (`moonshift retry`), or gave the step a check during its pause.
     """
     step = release.ours.step
+    if release.ours.returning or not release.step(step).checks:
+        return None
     if holding_run(release) is not None or failed_check(release) is not None:
         return None
     for check in checks_of(release, step, CheckPlace.ROUTED):
