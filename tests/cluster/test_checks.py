@@ -1,7 +1,7 @@
 """Releases that wait for checks: Flagger's own loadtester, and a service of load tests, asked by the real product."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -218,7 +218,7 @@ async def test_a_controller_that_is_killed_in_every_turn_starts_no_second_load_t
     before = len(checked.tests.keys)
     await governed(story, {"name": "load", "script": "load", "params": params})
     for turn in range(4):
-        await story.rollout(lambda s, turn=turn: _turn(s) >= turn or _ended(s))
+        await story.rollout(_reached(turn))
         await replace_controller(checked.product)
     await conclude(story)
     started = checked.tests.keys[before:]
@@ -231,6 +231,10 @@ async def test_a_controller_that_is_killed_in_every_turn_starts_no_second_load_t
         for run in runs(change.object.get("status") or {}).values()
     }
     assert ids == {started[0][1]}
+
+
+def _reached(turn: int) -> Callable[[JsonObject], bool]:
+    return lambda status: _turn(status) >= turn or _ended(status)
 
 
 def _turn(status: JsonObject) -> int:
