@@ -8,6 +8,7 @@ with an error, or a system that cannot be reached, holds.
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from msgspec import structs
 
@@ -100,6 +101,8 @@ def _with(run: CheckRun, answer: CheckAnswer, now: datetime) -> CheckRun:
             return structs.replace(run, state=state)
         case Errs(words):
             return _waiting(run, words, answer.at, USUAL_WAIT)
+        case other:
+            assert_never(other)
 
 
 def _waiting(run: CheckRun, words: str, since: datetime, seconds: float) -> CheckRun:

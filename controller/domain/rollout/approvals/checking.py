@@ -158,9 +158,11 @@ def _asked(release: Release, check: Check, run: CheckRun) -> tuple[AskCheck, ...
 
 
 def _told(release: Release, check: Check, run: CheckRun) -> CheckRun:
-    """The record with the reason why the check cannot be asked, if there is one."""
+    """The record with the reason why the check cannot be asked, if there is one: it waits for an edit then."""
     found = _with_words(release, check) if is_asked(run, release.now) else check
-    return structs.replace(run, message=found.message) if isinstance(found, UnknownWord) else run
+    if not isinstance(found, UnknownWord):
+        return run
+    return structs.replace(run, message=found.message, again_at=None)
 
 
 def _with_words(release: Release, check: Check, *, later: bool = False) -> Check | UnknownWord:

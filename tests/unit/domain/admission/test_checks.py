@@ -79,8 +79,11 @@ def test_two_checks_of_a_list_have_two_names() -> None:
 
 def test_a_check_at_the_end_is_in_the_last_step() -> None:
     obj = rollout()
-    obj["spec"]["strategy"]["canary"]["steps"][0]["checks"] = [{**GOOD, "at": "end"}]  # type: ignore[index]  # a tree
-    assert "steps[0].checks[0].at: Invalid value: the end is that of the release" in refused(obj)
+    obj["spec"]["strategy"]["canary"]["steps"][0]["checks"] = [
+        {**GOOD, "at": "before"},
+        {**GOOD, "name": "d", "at": "end"},
+    ]  # type: ignore[index]  # a tree
+    assert "steps[0].checks[1].at: Invalid value: the end is that of the release" in refused(obj)
 
 
 def test_a_check_of_the_strategy_has_one_place() -> None:

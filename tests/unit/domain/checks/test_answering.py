@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from controller.api.checks import Check, CheckRun, CheckVerdict
+from controller.api.rollout import Rollout
 from controller.domain.checks.answering import (
     CheckAnswer,
     Errs,
@@ -18,6 +19,7 @@ from controller.domain.checks.answering import (
     due,
     is_asked,
 )
+from controller.domain.checks.question import checks_in
 
 NOW = datetime(2026, 11, 27, 20, tzinfo=UTC)
 CHECK = Check(name="change", script="servicenow", timeout_seconds=600)
@@ -108,3 +110,7 @@ def test_a_check_is_looked_at_when_its_time_is_over_although_it_wants_to_be_aske
 
 def test_a_check_with_a_verdict_is_not_asked() -> None:
     assert not is_asked(after(Passes("yes")), NOW)
+
+
+def test_a_rollout_without_a_plan_has_no_checks() -> None:
+    assert [*checks_in(Rollout())] == []

@@ -1,6 +1,6 @@
 """A release goes on only after its checks have passed; a check that fails holds it or rolls it back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import pytest
@@ -9,13 +9,14 @@ from msgspec import structs
 from controller.api.analysis import Analysis, Metric, OnFailure, PrometheusQuery, ValueRule
 from controller.api.checks import Check, CheckPlace, CheckRun, CheckVerdict
 from controller.api.meta import Key
-from controller.api.rollout import Pause, Phase, Step, StepState
+from controller.api.rollout import Pause, Phase, RolloutSpec, Step, StepState
 from controller.domain import reasons
 from controller.domain.checks.answering import Errs, Fails, Holds, Keeps, Passes, Said
 from controller.domain.decision import AskCheck
 from controller.domain.rollout.words.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
+    lose_kept,
     make_rollout,
     make_strategy,
     make_world,
@@ -26,6 +27,7 @@ from tests.unit.builders import (
     template,
     wait,
 )
+from tests.unit.domain.rollout.approvals.test_analysing import without_stable_replica_set
 from tests.unit.worlds import World
 
 BEFORE, ROUTED, END, ROLLBACK = "before", "routed", "end", "rollback"
@@ -409,3 +411,44 @@ def test_a_check_is_asked_only_when_its_record_is_stored(monkeypatch: pytest.Mon
     monkeypatch.setattr(world.passes.checks, "ask", watched)
     finished(world)
     assert stored == [True] * 6
+
+
+def test_a_check_that_is_edited_so_that_it_cannot_be_asked_holds_with_the_reason() -> None:
+    world = checked(check("c"), says={"c": (HOLD,)})
+    wrong = check("c", params={"address": msgspec.Raw(b'"{{ nobody }}"')})
+    world.people.change(KEY, with_checks_of_the_second_step(wrong))
+    wait(world, 60)
+    assert "c: check c: {{ nobody }} has no value here" in status_of(world).message
+    world.passes.checks.series["c"] = (Passes("yes"),)
+    world.people.change(KEY, with_checks_of_the_second_step(check("c")))
+    finished(world)
+
+
+def with_checks_of_the_second_step(*checks: Check) -> Callable[[RolloutSpec], RolloutSpec]:
+    def edited(spec: RolloutSpec) -> RolloutSpec:
+        canary = spec.strategy.canary
+        assert canary is not None
+        steps = (canary.steps[0], structs.replace(canary.steps[1], checks=checks))
+        plan = structs.replace(canary, steps=steps)
+        return structs.replace(spec, strategy=structs.replace(spec.strategy, canary=plan))
+
+    return edited
+
+
+def test_a_check_that_cannot_take_the_revision_back_holds_it() -> None:
+    asked = check("c", on_failure=OnFailure.ROLLBACK)
+    world = checked(asked, says={"c": (HOLD, Fails("rejected"))})
+    without_stable_replica_set(world)
+    lose_kept(world)
+    wait(world, 40)
+    assert "check c of step(2) failed: rejected" in stalled(world)
+
+
+def test_a_rollback_whose_check_has_left_the_plan_informs_nobody() -> None:
+    world = checked(check("told", ROLLBACK), pause=Pause(), says={"told": (Errs("away"),)})
+    world.people.undo(KEY, template("v1"))
+    wait(world, 30)
+    asked = len(world.passes.checks.asked)
+    world.people.replan(KEY, (Step(replicas="20%", traffic="20%"),))
+    finished(world)
+    assert len(world.passes.checks.asked) == asked
