@@ -52,7 +52,7 @@ OF_CHECKS: tuple[Mutation, ...] = (
     *named(
         "controller.domain.rollout.ends.telling",
         (
-            "steps that the release has not reached tell of its rollback",
+            "a rollback is reported by steps that the release has not reached",
             "with_told",
             becomes("visits", "range(1, len(release.steps) + 1)"),
             f"{CHECKING}::test_a_rollback_informs_for_the_steps_that_were_reached_only",

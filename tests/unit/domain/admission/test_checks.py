@@ -13,7 +13,7 @@ HEADER = ScriptHeader(
     params=(Declared("address"), Declared("status", needed=False)),
     secrets=(Declared("token"),),
 )
-GOOD = {
+GOOD: JsonObject = {
     "name": "c",
     "script": "http",
     "params": {"address": "http://a/"},
@@ -26,17 +26,20 @@ def known(does: str, name: str) -> ScriptHeader | None:
 
 
 def rollout(
-    *checks: JsonObject, start: tuple[JsonObject, ...] = (), style: str = "canary"
+    *checks: JsonObject,
+    start: tuple[JsonObject, ...] = (),
+    style: str = "canary",
+    steps: list[JsonObject] | None = None,
 ) -> JsonObject:
     """A Rollout whose second and last step has these checks."""
-    steps = [{"replicas": "50%"}, {"replicas": "100%", "checks": list(checks)}]
+    plan = steps or [{"replicas": "50%"}, {"replicas": "100%", "checks": list(checks)}]
     return {
         "apiVersion": V1BETA1,
         "kind": "Rollout",
         "metadata": {"name": "web", "namespace": "shop"},
         "spec": {
             "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-            "strategy": {style: {"steps": steps, "checks": list(start)}},
+            "strategy": {style: {"steps": plan, "checks": list(start)}},
         },
     }
 
@@ -78,12 +81,9 @@ def test_two_checks_of_a_list_have_two_names() -> None:
 
 
 def test_a_check_at_the_end_is_in_the_last_step() -> None:
-    obj = rollout()
-    obj["spec"]["strategy"]["canary"]["steps"][0]["checks"] = [
-        {**GOOD, "at": "before"},
-        {**GOOD, "name": "d", "at": "end"},
-    ]  # type: ignore[index]  # a tree
-    assert "steps[0].checks[1].at: Invalid value: the end is that of the release" in refused(obj)
+    early = [{**GOOD, "at": "before"}, {**GOOD, "name": "d", "at": "end"}]
+    found = refused(rollout(steps=[{"replicas": "50%", "checks": early}, {"replicas": "100%"}]))
+    assert "steps[0].checks[1].at: Invalid value: the end is that of the release" in found
 
 
 def test_a_check_of_the_strategy_has_one_place() -> None:
@@ -105,7 +105,11 @@ def test_a_script_that_does_not_exist_yet_is_a_warning() -> None:
 def test_the_account_of_a_namespaces_own_script_is_one_that_its_author_must_be_allowed_to_use() -> (
     None
 ):
-    own = {**GOOD, "script": "mine", "scriptRef": {"name": "s", "serviceAccountName": "asker"}}
+    own: JsonObject = {
+        **GOOD,
+        "script": "mine",
+        "scriptRef": {"name": "s", "serviceAccountName": "asker"},
+    }
     (found,) = accounts_of_rollout(None, rollout(own))
     assert found.account == "asker"
     assert found.path == "spec.strategy.canary.steps[1].checks[0].scriptRef.serviceAccountName"
