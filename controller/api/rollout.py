@@ -11,6 +11,7 @@ import msgspec
 
 from controller.api.analysis import Analysis, AnalysisRun, MetricRecord
 from controller.api.analysis import ScriptRef as ScriptRef
+from controller.api.checks import Check, CheckRecord, CheckRun
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.quantity import IntOrPercent
 from controller.api.workloads import safe_hash
@@ -127,6 +128,7 @@ class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     request_header_modifier: HeaderModifier | None = None
     pause: Pause = Pause()
     analysis: Analysis | None = None
+    checks: tuple[Check, ...] = ()
 
     @property
     def routes_traffic(self) -> bool:
@@ -135,8 +137,8 @@ class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def identity(self) -> str:
-        """Hash of the step without its pause and its gate, which may be edited at any time."""
-        work = msgspec.structs.replace(self, pause=Pause(), analysis=None)
+        """Hash of the step without its pause, its gate and its checks, which may be edited at any time."""
+        work = msgspec.structs.replace(self, pause=Pause(), analysis=None, checks=())
         return safe_hash(msgspec.json.encode(work))
 
 
@@ -201,6 +203,8 @@ class CanaryStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     disable_generate_canary_service: bool = False
     analysis: Analysis | None = None
     """Metrics that are watched in the background, from `startingStep` to the end of the last step."""
+    checks: tuple[Check, ...] = ()
+    """Scripts that are asked before the first pod of a release moves."""
 
 
 class BlueGreenStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -217,6 +221,8 @@ class BlueGreenStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaul
     disable_generate_canary_service: bool = False
     analysis: Analysis | None = None
     """Metrics that are watched in the background, from `startingStep` to the end of the last step."""
+    checks: tuple[Check, ...] = ()
+    """Scripts that are asked before the first pod of a release moves."""
 
 
 class Strategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -302,6 +308,8 @@ class StepVisit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """The verdict of the step's gate, with its words; empty if it has none."""
     metrics: tuple[MetricRecord, ...] = ()
     """The metrics of that gate, each with its last measurements."""
+    checks: tuple[CheckRecord, ...] = ()
+    """The checks that ended during the stay."""
 
 
 class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -437,6 +445,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """The steps of this release in the order in which it reached them."""
     analyses: tuple[AnalysisRun, ...] = ()
     """The gate of the present step, and the background gate (step 0)."""
+    checks: tuple[CheckRun, ...] = ()
+    """The checks that this release has begun: those of its start, of the present step, and of a way back."""
     started_at: datetime | None = None
     stable_words: str = ""
     """The stable version, by its images and by the object that kept its template when the release began (which may be

@@ -72,6 +72,7 @@ class App:
             clock,
             metrics,
             scripts.header,
+            scripts.asking_header,
             Surroundings(watched.named(), watched.gateways(client)),
             lambda: self._shutdown_delay.begun,
         )

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from random import Random
+from typing import NamedTuple
 
 from controller.api.meta import Key
 from controller.api.names import (
@@ -35,6 +36,7 @@ from controller.kube.events import EventRecorder
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import Resource
 from controller.outbound import golden
+from controller.outbound.checking import Checking
 from controller.outbound.egress import AllowList, api_server_addresses, parse_allowed
 from controller.outbound.exchanging import Exchanging
 from controller.outbound.fetching import Fetching
@@ -59,6 +61,13 @@ RESERVED_WORKERS = 8
 them, the third of three approvals at the same time waited for a second."""
 
 _log = logging.getLogger(__name__)
+
+
+class Asking(NamedTuple):
+    """How other systems are asked: one request, and scripts that ask."""
+
+    fetching: Fetching
+    exchanging: Exchanging
 
 
 class Reconciling:
@@ -121,14 +130,21 @@ class Reconciling:
         # The worker is called with a certificate that the endpoint's keeper has written.
         await certified.wait()
         worker = self._worker()
-        measures = self._measuring(worker)
+        asking = self._asking(worker)
+        measures, checks = self._measuring(asking), self._checking(asking)
         try:
-            await self._reconcile_with(worker, measures)
+            await self._reconcile_with(worker, measures, checks)
         finally:
             await worker.close()
+            await checks.aclose()
             await measures.aclose()
 
-    async def _reconcile_with(self, worker: ScriptClient, measures: Measuring) -> None:
+    async def _reconcile_with(
+        self, worker: ScriptClient, measures: Measuring, checks: Checking
+    ) -> None:
+        gates = Gates(
+            self._watched.caches, self._watched.sources, measures, checks, golden.packaged()
+        )
         world = World(
             self._watched.caches,
             self._watched.kinds,
@@ -141,22 +157,23 @@ class Reconciling:
             histories_kept=self._settings.histories_kept,
             appends_pod_labels=self._settings.appends_pod_labels,
             config_objects=self._watched.configs,
-            gates=Gates(self._watched.caches, self._watched.sources, measures, golden.packaged()),
+            gates=gates,
         )
-        rollouts = self._rollout_workers(world, worker, measures)
+        rollouts = self._rollout_workers(world, worker, measures, checks)
         routings = self._routing_workers(world, worker)
-        checks = self._script_checks(worker)
+        of_scripts = self._script_checks(worker)
         _log.info("reconciling", extra={"rollouts": len(self._watched.caches.rollouts)})
         async with asyncio.TaskGroup() as group:
             group.create_task(self._rights.run(), name="missing-rights")
             group.create_task(
-                self._leadership.during(self._settings.namespace, checks.run), name="script-checks"
+                self._leadership.during(self._settings.namespace, of_scripts.run),
+                name="script-checks",
             )
             group.create_task(rollouts.run(), name="rollout-workers")
             group.create_task(routings.run(), name="trafficrouting-workers")
 
     def _rollout_workers(
-        self, world: World, worker: ScriptClient, measures: Measuring
+        self, world: World, worker: ScriptClient, measures: Measuring, checks: Checking
     ) -> Worker[Key]:
         queue = self._watched.rollouts
         self._of_rollouts = reconciler = RolloutReconciler(
@@ -174,6 +191,7 @@ class Reconciling:
             random=self._random,
             rights=self._rights,
             measures=measures,
+            checks=checks,
         )
         return Worker(
             "rollout-controller",
@@ -224,8 +242,10 @@ class Reconciling:
             metrics=self._metrics,
         )
 
-    def _measuring(self, worker: ScriptClient) -> Measuring:
-        """The metric sources: the addresses that the administrator has allowed, and never the API server's."""
+    def _asking(self, worker: ScriptClient) -> Asking:
+        """All requests to other systems: the addresses that the administrator has allowed, and never the API
+        server's.
+        """
         settings = self._settings
         prometheus = filter(None, (settings.prometheus,))
         allowed = (
@@ -238,16 +258,24 @@ class Reconciling:
             GateSecrets(self._client),
             api_server_addresses(self._client.server),
         )
-        wake = self._watched.rollouts.keys.add
-        jobs = GateJobs(self._client, self._clock.now, self._random)
         scripts = KubeAskingScripts(
             self._scripts.resolve_asking,
             worker,
             self._account_rights,
             self._watched.gateways(self._client),
         )
-        asking = Exchanging(fetching, scripts, self._clock.now)
-        return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs, asking)
+        return Asking(fetching, Exchanging(fetching, scripts, self._clock.now))
+
+    def _measuring(self, asking: Asking) -> Measuring:
+        """The metric sources."""
+        wake, now = self._watched.rollouts.keys.add, self._clock.now
+        jobs = GateJobs(self._client, now, self._random)
+        default = self._settings.prometheus
+        return Measuring(asking.fetching, wake, now, default, jobs, asking.exchanging)
+
+    def _checking(self, asking: Asking) -> Checking:
+        """The checks of releases."""
+        return Checking(asking.exchanging, self._watched.rollouts.keys.add, self._clock.now)
 
     def _forget(self, resource: Resource, key: Key) -> None:
         """The object is gone: drop the list of scripts that its passes tried, and its Events."""

@@ -16,6 +16,7 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.availability import Unavailable
+from controller.domain.checks.answering import CheckAnswer
 from controller.domain.config.seen import ConfigState
 from controller.domain.decision import Reference, Value
 from controller.domain.decision.taken import Asked
@@ -204,3 +205,5 @@ class Observation(Value, frozen=True):
     """Templates that its gates name: the template, why it cannot be read, or None if it does not exist."""
     golden: GoldenQueries = {}
     """The packaged queries."""
+    checked: tuple[CheckAnswer, ...] = ()
+    """Answers of this Rollout's checks that were asked for."""

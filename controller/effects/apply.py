@@ -88,6 +88,14 @@ class Measures(Protocol):
         ...
 
 
+class Checks(Protocol):
+    """Checks of releases."""
+
+    def ask(self, key: Key, asked: decision.AskCheck) -> None:
+        """Ask, unless that is under way or answered already; a later observation has the answer."""
+        ...
+
+
 class WorkloadKinds(Protocol):
     """Kinds of workloads that were looked up."""
 
@@ -143,9 +151,11 @@ class Pass(Effects):
         kinds: WorkloadKinds,
         events: missing_pods.EventReads,
         measures: Measures,
+        checks: Checks,
     ) -> None:
         super().__init__(writes, routes)
         self.measures = measures
+        self.checks = checks
         self.kinds = kinds
         self.events = events
         self.rollout = rollout
@@ -161,6 +171,11 @@ class Pass(Effects):
     async def measure(self, action: decision.Measure) -> Done:
         """Ask for a measurement, without waiting for it."""
         self.measures.ask(self.rollout.metadata.key, action)
+        return Done()
+
+    async def ask_check(self, action: decision.AskCheck) -> Done:
+        """Ask a check, without waiting for it."""
+        self.checks.ask(self.rollout.metadata.key, action)
         return Done()
 
     def resource(self, kind: KindName) -> Resource | None:
@@ -256,6 +271,7 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.KeepConfig, configs.keep),
         _writes(decision.RestoreConfig, configs.restore),
         _by(decision.Measure, Pass.measure),
+        _by(decision.AskCheck, Pass.ask_check),
         _to_object(decision.TakeOverWorkload, taking_over.workload),
         _writes(decision.DropBatchRelease, taking_over.drop_batch_release),
         _by(decision.RecordRelease, lambda now, fact: now.histories.record(fact)),

@@ -7,8 +7,9 @@ state that an earlier run left, so a check can go on under another leader.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from itertools import count
 
 import msgspec
 
@@ -42,17 +43,24 @@ from controller.outbound.confidential import scrubbed_words
 from controller.outbound.fetching import Failed, Fetching, Request
 from controller.outbound.script_runs import AskingScripts, FoundScript, Wanted
 
+Keep = Callable[[Tree | None], Awaitable[None]]
+"""Returns when a state of a script is stored."""
 Ended = SourceValue | Passed | Held | FailedCheck | Sent | Later
 
 
 class Call(Value, frozen=True):
-    """A script with everything that it is given; `state` is what an earlier run left."""
+    """A script with everything that it is given; `state` is what an earlier run left.
+
+    With `keep` a new state is kept before the script's requests are sent, and a script that waits between its turns may
+    have any number of them.
+    """
 
     wanted: Wanted
     question: Question
     secrets: Mapping[str, SecretKey]
     seconds: float = SECONDS
     state: Tree | None = None
+    keep: Keep | None = None
 
 
 class Outcome(Value, frozen=True):
@@ -123,7 +131,10 @@ class _Run:
         """All turns."""
         answers: tuple[Answered, ...] = ()
         state = self._call.state
-        for turn in range(1, TURNS + 1):
+        left = TURNS
+        for turn in count(1):
+            if not left:
+                break
             marks = self._owner.marks(self._call.secrets)
             found = await self._turn(marks, turn, answers, state)
             if not isinstance(found, Asks):
@@ -134,9 +145,12 @@ class _Run:
                 raise self._failed(str(refused), marks)
             assert not isinstance(sent, Refused)
             self._first = self._first or marks.without(found.requests[0].shown)
+            if self._call.keep is not None and found.state != state:
+                await self._call.keep(found.state)
             await asyncio.sleep(found.again)
             answers = await self._answers(sent)
             state = found.state
+            left = TURNS if self._call.keep is not None and found.again else left - 1
         raise Failed(f"{self._call.wanted}: it asks again and again, and may ask in {TURNS} turns")
 
     async def _turn(
@@ -189,7 +203,7 @@ class _Run:
             is_json=asked.is_json,
             basic=asked.basic,
             by_script=True,
-            timeout_seconds=self._call.seconds,
+            timeout_seconds=min(self._call.seconds, SECONDS),
         )
 
     def _failed(self, words: str, marks: Marks) -> Failed:

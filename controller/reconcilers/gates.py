@@ -1,21 +1,24 @@
-"""The part of an observation about metric gates: answers, the named templates, packaged queries.
+"""The part of an observation about metric gates and checks: answers, the named templates, packaged queries.
 
 Invariant: caches and memory only, no request. A template kind that cannot be read is `Unavailable`, never "no such
 template".
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from controller.api.analysis import AnalysisTemplate, TemplateRef
+from controller.api.checks import CheckVerdict
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.domain.availability import Unavailable
-from controller.domain.decision import Measure
+from controller.domain.checks.answering import CheckAnswer
+from controller.domain.decision import AskCheck, Measure
 from controller.domain.gates.golden import GoldenQueries
 from controller.domain.gates.nesting import reached
 from controller.domain.gates.templates import analyses_of
 from controller.domain.gates.watching import Answer
+from controller.domain.rollout.words.release_context import moonshift_status
 from controller.kube.resources import (
     ANALYSIS_TEMPLATES,
     CLUSTER_ANALYSIS_TEMPLATES,
@@ -40,6 +43,22 @@ class Measures(Protocol):
         ...
 
 
+class Checks(Protocol):
+    """Asks checks and keeps their answers."""
+
+    def ask(self, key: Key, asked: AskCheck) -> None:
+        """Ask, unless that is under way or answered already."""
+        ...
+
+    def answers(self, key: Key, running: Collection[str]) -> tuple[CheckAnswer, ...]:
+        """The answers for the checks of a Rollout with these ids; all others are forgotten."""
+        ...
+
+    def forget(self, key: Key) -> None:
+        """The Rollout is gone, or no check of it waits for an answer."""
+        ...
+
+
 class Sources(Protocol):
     """The caches that are filled from the start."""
 
@@ -52,11 +71,17 @@ class Gates:
     """Observations for the gates of Rollouts."""
 
     def __init__(
-        self, caches: Caches, sources: Sources, measures: Measures, golden: GoldenQueries
+        self,
+        caches: Caches,
+        sources: Sources,
+        measures: Measures,
+        checks: Checks,
+        golden: GoldenQueries,
     ) -> None:
         self._caches = caches
         self._sources = sources
         self._measures = measures
+        self._checks = checks
         self.golden = golden
 
     def answers(self, rollout: Rollout) -> tuple[Answer, ...]:
@@ -70,6 +95,16 @@ class Gates:
     def forget(self, key: Key) -> None:
         """The Rollout is gone."""
         self._measures.forget(key)
+        self._checks.forget(key)
+
+    def checked(self, rollout: Rollout) -> tuple[CheckAnswer, ...]:
+        """Answers for its checks that have no verdict yet."""
+        key, known = rollout.metadata.key, moonshift_status(rollout.status).checks
+        running = {run.id for run in known if run.verdict == CheckVerdict.RUNNING}
+        if running:
+            return self._checks.answers(key, running)
+        self._checks.forget(key)
+        return ()
 
     def templates(
         self, rollout: Rollout

@@ -19,6 +19,7 @@ from controller.domain.decision import Decision, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
 from controller.effects.apply import (
+    Checks,
     Histories,
     Measures,
     Pass,
@@ -55,7 +56,9 @@ class Worlds(Protocol):
 
 Decide = Callable[[Observation, datetime], Decision]
 """From an observation to a decision."""
-Effects = Callable[[Rollout, Writes, Routes, Histories, WorkloadKinds, EventReads, Measures], Pass]
+Effects = Callable[
+    [Rollout, Writes, Routes, Histories, WorkloadKinds, EventReads, Measures, Checks], Pass
+]
 """The effects of one pass."""
 
 
@@ -77,10 +80,12 @@ class RolloutReconciler:
         random: Random,
         rights: RightsAwaited,
         measures: Measures,
+        checks: Checks,
         decide: Decide = decide,
         effects: Effects = Pass,
     ) -> None:
         self._measures = measures
+        self._checks = checks
         self._decide = decide
         self._effects = effects
         self._worlds = worlds
@@ -109,15 +114,7 @@ class RolloutReconciler:
         now = self._clock.now()
         decision = self._decide(seen, now)
         writes = Writes(self._kube, self._ledger.scoped(key), self._answers.of(key))
-        effects = self._effects(
-            seen.rollout,
-            writes,
-            self._routes_for(key),
-            self._histories,
-            self._kinds,
-            self._events,
-            self._measures,
-        )
+        effects = self._effects_on(seen.rollout, writes)
         decision, wake_after = await carry_out(
             decision,
             effects,
@@ -137,6 +134,18 @@ class RolloutReconciler:
                 return self._status_refused(seen.rollout, refusal)
         self._reporting.report(seen, decision, now)
         return Result(wake_after=wake_after)
+
+    def _effects_on(self, rollout: Rollout, writes: Writes) -> Pass:
+        return self._effects(
+            rollout,
+            writes,
+            self._routes_for(rollout.metadata.key),
+            self._histories,
+            self._kinds,
+            self._events,
+            self._measures,
+            self._checks,
+        )
 
     def forget(self, key: Key) -> None:
         """The Rollout is gone, or the work of another process."""

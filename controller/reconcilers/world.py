@@ -21,8 +21,8 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Deployment, ReplicaSet, label_value
 from controller.domain.availability import Availability, Loading, Unavailable
+from controller.domain.checks.question import own_scripts_asked
 from controller.domain.decision import OwnScript, Reference
-from controller.domain.gates.templates import own_scripts_of
 from controller.domain.observation import (
     Observation,
     RevisionSeen,
@@ -68,6 +68,7 @@ from controller.reconcilers.known_scripts import (
     unknown_header,
     with_verdict,
 )
+from controller.reconcilers.known_sources import OwnScripts, Sources
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
 from controller.reconcilers.unclaimed import unclaimed
 
@@ -107,26 +108,6 @@ class NamedKinds(Protocol):
         self, kind: Kind, namespace: str, rollout_uid: str
     ) -> tuple[RawObject, ...] | Unavailable:
         """The companion objects of a Rollout, of one kind."""
-        ...
-
-
-class OwnScripts(Protocol):
-    """The ConfigMaps of namespaces that `scriptRef` names."""
-
-    def keep_watched(self, owner: Key, config_maps: Iterable[Key]) -> None:
-        """`owner` needs exactly these from now on."""
-        ...
-
-    def availability(self, config_map: Key) -> Availability:
-        """Whether the ConfigMap is known."""
-        ...
-
-
-class Sources(Protocol):
-    """The caches that are filled from the start."""
-
-    def unavailable(self, kinds: Iterable[Resource]) -> Unavailable | None:
-        """Why the objects of one of these kinds are not known; None when all are."""
         ...
 
 
@@ -172,7 +153,7 @@ class World:
         if rollout is None:
             self.forget(key)
             return None
-        self._hold_scripts(key, _references(rollout), own_scripts_of(rollout))
+        self._hold_scripts(key, _references(rollout), own_scripts_asked(rollout))
         self._hold(key, self._kinds_of(rollout))
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         shared = self._shared_routing(rollout)
@@ -184,6 +165,7 @@ class World:
             rollout=rollout,
             measured=gates.answers(rollout) if gates is not None else (),
             templates=gates.templates(rollout) if gates is not None else {},
+            checked=gates.checked(rollout) if gates is not None else (),
             golden=gates.golden if gates is not None else {},
             plan_hash=self._plans.hash(rollout),
             workload=present,

@@ -50,6 +50,7 @@ from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingRec
 from controller.reconcilers.wiring import Wiring
 from controller.reconcilers.world import World as ObservationBuilder
 from controller.runtime.worker import Result
+from controller.simulation.checks import SimulatedChecks
 from controller.simulation.kinds import NamedKinds, TrackedConfigs
 from controller.simulation.measures import SimulatedMeasures
 from controller.simulation.state import ClusterState
@@ -215,8 +216,9 @@ class Passes:
         self.scripts_changed = wiring.scripts_changed
         self.kinds = NamedKinds(state.projections, wiring.named_object_changed)
         self.measures = SimulatedMeasures(self.now, _noting(self.woken))
+        self.checks = SimulatedChecks(self.now, _noting(self.woken))
         self.verdicts = Verdicts()
-        self.gates = Gates(state.caches, _AllKnown(), self.measures, {})
+        self.gates = Gates(state.caches, _AllKnown(), self.measures, self.checks, {})
         self._builder = ObservationBuilder(
             state.caches,
             self.kinds,
@@ -292,6 +294,7 @@ class Passes:
             random=Random(1),
             rights=_NoRightsAwaited(),
             measures=self.measures,
+            checks=self.checks,
             decide=self._decide,
             effects=self._effects,
         )

@@ -25,6 +25,7 @@ from controller.domain.admission.accounts import (
     accounts_of_routing,
 )
 from controller.domain.admission.approvals import JudgedStatus, judge_status
+from controller.domain.admission.checks import AskingHeaders
 from controller.domain.admission.named import Named, left_workload, named_in_routing
 from controller.domain.admission.other_routes import other_routes
 from controller.domain.admission.overridden import overridden
@@ -123,11 +124,13 @@ class Admission:
         is_own: OwnWrites,
         rules: Rules = DEFAULT_RULES,
         headers: Headers | None = None,
+        asking: AskingHeaders | None = None,
         offload: Offload | None = None,
         named: NamedReader | None = None,
         authors: Authors | None = None,
     ) -> None:
-        """`is_own` recognises the controller's own writes; `headers` are those of the scripts of gateway objects.
+        """`is_own` recognises the controller's own writes; `headers` are those of the scripts of gateway objects,
+        `asking` those of scripts that ask.
 
         Without `authors`, no author may name a script of the namespace.
         """
@@ -137,6 +140,7 @@ class Admission:
         self._is_own = is_own
         self._rules = rules
         self._headers = headers
+        self._asking = asking
         self._offload = offload or Offload()
         self._of_workloads = Offload()
         """Nobody releases anything while workloads and Services are not judged: they wait for no Rollout."""
@@ -167,7 +171,8 @@ class Admission:
         before = old if request.operation == "UPDATE" else None
         others = await self._rollouts.latest(request.namespace)
         verdict = await self._offload.run(
-            request.objects, lambda: admit_rollout(before, new, others, self._rules, self._headers)
+            request.objects,
+            lambda: admit_rollout(before, new, others, self._rules, self._headers, self._asking),
         )
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)

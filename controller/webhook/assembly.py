@@ -15,6 +15,7 @@ from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
 from controller.certificates.secret import SecretStore
 from controller.certificates.worker_notice import WorkerNotice
+from controller.domain.admission.checks import AskingHeaders
 from controller.domain.traffic.plan.abilities import Headers
 from controller.kube.client import KubeClient
 from controller.runtime.clock import Clock
@@ -47,14 +48,18 @@ def make_endpoint(
     clock: Clock,
     metrics: EndpointMetrics,
     headers: Headers,
+    asking: AskingHeaders,
     named: Surroundings,
     leaving: Leaving,
 ) -> Endpoint:
-    """Webhooks of this replica; admission reads through `reader` and `named`, `headers` are those of the scripts."""
+    """Webhooks of this replica; admission reads through `reader` and `named`.
+
+    `headers` and `asking` are those of the scripts.
+    """
     identity = Identity(client.whoami)
     handlers = Admission(
         reader, reader, clock,
-        is_own=identity.is_own, rules=_rules(settings), headers=headers, named=named,
+        is_own=identity.is_own, rules=_rules(settings), headers=headers, asking=asking, named=named,
         authors=Impersonation(client),
     ).handlers()  # fmt: skip
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)

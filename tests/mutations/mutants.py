@@ -1,5 +1,6 @@
 """All deliberate defects of the product, and the defects that random releases find without a named test."""
 
+from tests.mutations.of_checks import OF_CHECKS
 from tests.mutations.of_connections import OF_CONNECTIONS
 from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_effects import OF_EFFECTS
@@ -14,6 +15,7 @@ MUTATIONS = (
     *OF_RELEASES,
     *OF_ENDS,
     *OF_PODS,
+    *OF_CHECKS,
     *OF_JUDGEMENT,
     *OF_EFFECTS,
     *OF_CONNECTIONS,

@@ -19,6 +19,7 @@ ROOMS = (
     "controller/domain/trafficrouting",
     "controller/domain/admission",
     "controller/domain/gates",
+    "controller/domain/checks",
     "controller/domain/config",
     "controller/domain",
     "controller/reconcilers",

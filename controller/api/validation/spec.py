@@ -5,6 +5,7 @@ import msgspec
 from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child
 from controller.api.rollout import RolloutSpec
+from controller.api.validation.checks import check_checks
 from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.api.validation.routings import check_listed_once, check_routings
 from controller.api.validation.rules import Rules
@@ -48,6 +49,7 @@ def _check_strategy(spec: JsonObject, rules: Rules, lowest_traffic: int) -> Find
     return (
         *check_steps(plan, path, limit, lowest_traffic),
         *check_matches(plan, path),
+        *check_checks(plan, path),
         *check_routings(plan, path),
         *check_listed_once(plan, path),
         *_check_deadline(plan, path),

@@ -3,7 +3,7 @@
 Invariant: read only; a gap in the record is shown as a gap. The approver is the user that admission saw.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -119,13 +119,19 @@ async def _kept(session: Session, name: str) -> Kept | None:
         return None
 
 
-def _verdicts(steps: Iterable[HistoryStep]) -> str:
-    """How the gates of the steps ended, in the order of steps: `1 Passed, 2 Failed`."""
+def _verdicts(steps: Sequence[HistoryStep]) -> str:
+    """How the gates of the steps ended, and their checks: `1 Passed, 2 Failed, 1 check change Passed`."""
     found = [
         f"{step.canary_step_index} {visit.analysis.partition(':')[0]}"
         for step in steps
         for visit in step.visits
         if visit.analysis
+    ]
+    found += [
+        f"{step.canary_step_index} check {check.name} {check.verdict}"
+        for step in steps
+        for visit in step.visits
+        for check in visit.checks
     ]
     return ", ".join(found) or "-"
 

@@ -1,4 +1,4 @@
-"""`retry`: try a revision again that was given up, or measure a failed gate again.
+"""`retry`: try a revision again that was given up, measure a failed gate again, or ask a failed check again.
 
 Invariant: only the revision that was seen is let go; nothing about the workload is written, so the release begins as
 admission has let it in.
@@ -7,6 +7,7 @@ admission has let it in.
 import click
 
 from controller.api.analysis import AnalysisRun, Verdict
+from controller.api.checks import CheckRun, CheckVerdict
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
@@ -20,16 +21,17 @@ from controller.kube.resources import ROLLOUTS
 
 _FAILED = "/status/moonshift/failedTemplate"
 _ANALYSES = "/status/moonshift/analyses"
+_CHECKS = "/status/moonshift/checks"
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME")
 @connection_options
 def retry(words: tuple[str, ...]) -> None:
-    """Try a revision again that was given up, or measure a failed gate again.
+    """Try a revision again that was given up, measure a failed gate again, or ask a failed check again.
 
-    A revision that a deadline or a gate rolled back is held when it is applied again, until the template changes
-    or you run this command.
+    A revision that a deadline, a gate or a check rolled back is held when it is applied again, until the template
+    changes or you run this command.
 
     \b
     Example:
@@ -56,6 +58,20 @@ def _forgotten_gates(runs: tuple[AnalysisRun, ...]) -> list[dict[str, object]]:
     return operations
 
 
+def _forgotten_checks(runs: tuple[CheckRun, ...]) -> list[dict[str, object]]:
+    """Remove the checks that failed, the last one first; those that pass are not asked again."""
+    operations: list[dict[str, object]] = []
+    for place in range(len(runs) - 1, -1, -1):
+        if runs[place].verdict == CheckVerdict.FAILED:
+            path = f"{_CHECKS}/{place}"
+            operations += [
+                {"op": "test", "path": f"{path}/id", "value": runs[place].id},
+                {"op": "test", "path": f"{path}/verdict", "value": runs[place].verdict},
+                {"op": "remove", "path": path},
+            ]
+    return operations
+
+
 async def _retry(session: Session, name: str) -> None:
     rollout = await read_rollout(session, name)
     ours = moonshift_status(rollout.status)
@@ -65,10 +81,12 @@ async def _retry(session: Session, name: str) -> None:
             {"op": "test", "path": _FAILED, "value": ours.failed_template},
             {"op": "remove", "path": _FAILED},
         ]
-    operations += _forgotten_gates(ours.analyses)
+    gates, checks = _forgotten_gates(ours.analyses), _forgotten_checks(ours.checks)
+    operations += (*gates, *checks)
     if not operations:
         raise Failure(
-            f"Rollout {rollout.metadata.key} has given no revision up, and no gate failed: nothing to try again"
+            f"Rollout {rollout.metadata.key} has given no revision up, and no gate or check failed: nothing to try "
+            "again"
         )
     try:
         await session.client.json_patch(ROLLOUTS, session.namespace, name, operations, "status")
@@ -76,9 +94,7 @@ async def _retry(session: Session, name: str) -> None:
         raise Failure(
             f"Rollout {rollout.metadata.key} changed at the same moment: look, then repeat"
         ) from moved
-    what = (
-        "the revision that was given up may be tried again"
-        if ours.failed_template
-        else "its metrics are measured again"
-    )
+    what = "its metrics are measured again" if gates else "its checks are asked again"
+    if ours.failed_template:
+        what = "the revision that was given up may be tried again"
     say(f"{NAMED}/{name}: {what}")

@@ -180,10 +180,11 @@ def contested(case: Case) -> tuple[Remedy, ...]:
 
 
 def gate(case: Case) -> tuple[Remedy, ...]:
-    """Metrics hold the release."""
+    """Metrics or a check hold the release."""
     paused = case.summary.state == StepState.STEP_PAUSED
     on = (case.approve("go on nevertheless"),) if paused else ()
-    return case.undo(), case.ours("retry", "measure again"), *on, case.describe("every measurement")
+    again = case.ours("retry", "measure and ask again")
+    return case.undo(), again, *on, case.describe("every measurement and check")
 
 
 def account(case: Case) -> tuple[Remedy, ...]:

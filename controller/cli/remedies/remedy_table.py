@@ -57,6 +57,7 @@ TABLE: dict[str, Answer] = {
             reasons.ANALYSIS_FAILED,
             reasons.ANALYSIS_INCONCLUSIVE,
             reasons.ANALYSIS_WITHOUT_DATA,
+            reasons.CHECK_FAILED,
         ),
         of_objects.gate,
     ),
@@ -64,6 +65,7 @@ TABLE: dict[str, Answer] = {
         (
             reasons.UNSUPPORTED_STEP,
             reasons.INVALID_ANALYSIS,
+            reasons.INVALID_CHECK,
             reasons.TRAFFIC_UNREADABLE,
         ),
         of_objects.edited,

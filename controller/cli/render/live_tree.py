@@ -7,6 +7,7 @@ from itertools import groupby
 from rich.text import Text
 from rich.tree import Tree
 
+from controller.cli.render.checks import check_line
 from controller.cli.render.gates import add_gates
 from controller.cli.render.words import age, counted, ends, lasting, step_of, style_of, waiting_text
 from controller.cli.views.view import (
@@ -36,6 +37,8 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
     for timer in view.timers:
         tree.add(f"{timer.what} {ends(timer.until, now)}")
     add_gates(tree, view.gates, now)
+    for check in view.checks:
+        tree.add(check_line(check, now))
     _add_revisions(tree, view, now)
     _add_traffic(tree, view)
     if view.next:

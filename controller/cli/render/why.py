@@ -6,6 +6,7 @@ from rich.console import Group
 from rich.text import Text
 
 from controller.cli.remedies.remedy_table import remedies
+from controller.cli.render.checks import check_line
 from controller.cli.render.gates import gate_line, metric_line
 from controller.cli.render.live_tree import headline
 from controller.cli.render.words import ends, waiting_text
@@ -26,6 +27,7 @@ def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
     lines += [Text(f"{timer.what} {ends(timer.until, now)}") for timer in view.timers]
     for gate in view.gates:
         lines += [gate_line(gate, now), *(_inner(metric, now) for metric in gate.metrics)]
+    lines += [check_line(check, now) for check in view.checks]
     if shared := shared_problem(view):
         lines.append(Text(f"the problem is that of TrafficRouting {shared}", style="red"))
     lines += [

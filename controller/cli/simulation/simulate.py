@@ -177,7 +177,7 @@ async def simulated(
     }
     if refused := (*problems(obj, ROLLOUT), *schema_problems(obj)):
         return Report(f"{where}/{called}", refused)
-    verdict = admit_rollout(None, obj, (), headers=scripts.header)
+    verdict = admit_rollout(None, obj, (), headers=scripts.header, asking=scripts.asking_header)
     if verdict.findings:
         refusals = tuple(map(str, verdict.findings))
         return Report(f"{where}/{called}", refusals, verdict.warnings)

@@ -33,6 +33,12 @@ def gate_views(rollout: Rollout) -> tuple[GateView, ...]:
     return tuple(_gate(rollout, run) for run in runs)
 
 
+def is_measured(rollout: Rollout, step: int) -> bool:
+    """The gate of the step has no verdict yet."""
+    runs = moonshift_status(rollout.status).analyses
+    return any(run.step == step and run.verdict == Verdict.RUNNING for run in runs)
+
+
 def waits_for_metrics(rollout: Rollout, step: int) -> str:
     """The reason why a step's gate has no verdict yet, or why the pause of a step without a gate has not begun."""
     for run in moonshift_status(rollout.status).analyses:

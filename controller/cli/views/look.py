@@ -14,6 +14,7 @@ from controller.api.jsontree import JsonObject
 from controller.api.names import ROLLOUT_BATCH_ID
 from controller.api.rollout import BUSY_PHASES, Rollout, StepState
 from controller.api.workloads import Pod
+from controller.cli.views.checks import check_views
 from controller.cli.views.gates import gate_views
 from controller.cli.views.images import images_of
 from controller.cli.views.pod_troubles import unready_because
@@ -120,6 +121,7 @@ def look_at(seen: Observation, now: datetime, gaps: Mapping[str, Unavailable]) -
         steps=step_views(rollout, replicas),
         timers=timers(context),
         gates=gate_views(rollout),
+        checks=check_views(rollout),
         conditions=tuple(
             ConditionView(c.type, c.status, c.reason, c.message, c.last_transition_time)
             for c in rollout.status.conditions

@@ -128,6 +128,18 @@ class GateView(View, frozen=True):
     metrics: tuple[GateMetricView, ...] = ()
 
 
+class CheckView(View, frozen=True):
+    """A check of the release; `step` is 0 for a check of the strategy."""
+
+    name: str
+    step: int
+    at: str
+    verdict: str
+    message: str = ""
+    since: datetime | None = None
+    again_at: datetime | None = None
+
+
 class ConditionView(View, frozen=True):
     """A condition of the Rollout."""
 
@@ -202,6 +214,7 @@ class RolloutView(View, frozen=True):
     steps: tuple[StepView, ...] = ()
     timers: tuple[TimerView, ...] = ()
     gates: tuple[GateView, ...] = ()
+    checks: tuple[CheckView, ...] = ()
     conditions: tuple[ConditionView, ...] = ()
     approvals: tuple[ApprovalView, ...] = ()
     events: tuple[EventView, ...] = ()

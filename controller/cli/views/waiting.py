@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
 from controller.api.workload_kinds import workload_kind
-from controller.cli.views.gates import waits_for_metrics
+from controller.cli.views.checks import waits_for_checks
+from controller.cli.views.gates import is_measured, waits_for_metrics
 from controller.cli.views.pod_troubles import PASSING, unready_because
 from controller.cli.views.steps import steps_of
 from controller.cli.views.view import TimerView
@@ -160,6 +161,9 @@ def _finalising(status: RolloutStatus) -> FinalisingStep:
 
 def _in_step(rollout: Rollout, release: Release | None) -> str:
     state = current_state(rollout.status)
+    checks = waits_for_checks(rollout)
+    if checks and state in (StepState.BEFORE_STEP_UPGRADE, StepState.STEP_READY):
+        return checks
     match state:
         case StepState.STEP_PAUSED if awaits_approval(rollout):
             return APPROVAL
@@ -174,7 +178,7 @@ def _in_step(rollout: Rollout, release: Release | None) -> str:
         ):
             return routing_text(release)
         case StepState.STEP_METRICS_ANALYSIS:
-            return waits_for_metrics(rollout, current_step(rollout.status))
+            return _gate_and_checks(rollout, checks)
         case StepState.STEP_READY:
             return "the controller to begin the next step"
         case _:
@@ -185,6 +189,14 @@ def _in_step(rollout: Rollout, release: Release | None) -> str:
         StepState.STEP_TRAFFIC_ROUTING: "the routes to follow this step",
     }
     return words.get(state, "the controller to continue the release")
+
+
+def _gate_and_checks(rollout: Rollout, checks: str) -> str:
+    index = current_step(rollout.status)
+    if checks and not is_measured(rollout, index):
+        return checks
+    gate = waits_for_metrics(rollout, index)
+    return f"{gate}; and for {checks}" if checks else gate
 
 
 def upgrade_text(release: Release) -> str:

@@ -14,6 +14,7 @@ from controller.api.jsontree import JsonObject, canonical, child, items, text
 from controller.api.names import V1BETA1
 from controller.api.rollout import TrafficRoutingRef
 from controller.api.trafficrouting import TrafficRoutingSpec
+from controller.domain.admission.checks import checks_in_plan
 from controller.domain.admission.gate_arguments import gates_in
 from controller.domain.admission.gateways import strategy_of
 from controller.domain.traffic.plan.traffic_plan import references_of
@@ -56,6 +57,7 @@ def _of_rollout(obj: JsonObject) -> Iterator[_Reference]:
     if isinstance(beta, Unconvertible):
         return
     yield from _of_gates(beta)
+    yield from _of_checks(beta)
     strategy = strategy_of(beta)
     if strategy is None:
         return
@@ -75,6 +77,13 @@ def _of_gates(beta: JsonObject) -> Iterator[_Reference]:
             if account := text(source, "scriptRef", "serviceAccountName"):
                 place = f"{path}.metrics[{index}].source.scriptRef.serviceAccountName"
                 yield place, account, canonical(source)
+
+
+def _of_checks(beta: JsonObject) -> Iterator[_Reference]:
+    """The accounts of scripts that checks ask."""
+    for path, check in checks_in_plan(beta):
+        if account := text(check, "scriptRef", "serviceAccountName"):
+            yield f"{path}.scriptRef.serviceAccountName", account, canonical(check)
 
 
 def _of_routing(obj: JsonObject) -> Iterator[_Reference]:

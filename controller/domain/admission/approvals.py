@@ -60,6 +60,8 @@ def _with_intents(stored: JsonObject, found: Intents, user: str, now: datetime) 
         result = changed(result, ("moonshift", "failedTemplate"), None)
     if found.runs is not None:
         result = changed(result, ("moonshift", "analyses"), list(found.runs))
+    if found.checks is not None:
+        result = changed(result, ("moonshift", "checks"), list(found.checks))
     entries = _entries(stored, found, user, now)
     if not entries:
         return result

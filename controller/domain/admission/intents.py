@@ -5,13 +5,14 @@ none. Invariant: an intent is a difference between the stored object and the req
 stored plan has; the plan in a request for a status counts for nothing. It must not decide whether the release follows.
 
 The letter boxes: `currentStepState` (StepReady approves) and `nextStepIndex` of the style under way,
-`moonshift.approval`, `moonshift.jump`, and for `moonshift retry` the removal of `moonshift.failedTemplate` and of gates
-without success.
+`moonshift.approval`, `moonshift.jump`, and for `moonshift retry` the removal of `moonshift.failedTemplate`, and of
+gates and checks without success.
 """
 
 import msgspec
 
 from controller.api.analysis import Verdict
+from controller.api.checks import CheckVerdict
 from controller.api.conversion import converted
 from controller.api.jsontree import JsonObject, child, items, number, same, text
 from controller.api.names import V1BETA1
@@ -37,6 +38,8 @@ class Intents(msgspec.Struct, frozen=True):
     tries_template_again: bool = False
     runs: tuple[object, ...] | None = None
     """The gates that stay, if some are measured anew."""
+    checks: tuple[object, ...] | None = None
+    """The checks that stay, if some are asked anew."""
 
 
 class Beyond(msgspec.Struct, frozen=True):
@@ -79,7 +82,10 @@ def intents(old: JsonObject, new: JsonObject) -> Intents | Beyond:
         if not 1 <= step <= steps:
             return Beyond(path, step, steps)
     return msgspec.structs.replace(
-        found, tries_template_again=_tries_again(before, after), runs=_kept_runs(before, after)
+        found,
+        tries_template_again=_tries_again(before, after),
+        runs=_kept_runs(before, after),
+        checks=_kept_checks(before, after),
     )
 
 
@@ -124,6 +130,20 @@ def _kept_runs(before: JsonObject, after: JsonObject) -> tuple[object, ...] | No
         for run in runs
         if _identity(run) in present
         or text(run, "verdict") not in (Verdict.FAILED, Verdict.INCONCLUSIVE)
+    )
+    return kept if len(kept) < len(runs) else None
+
+
+def _kept_checks(before: JsonObject, after: JsonObject) -> tuple[object, ...] | None:
+    """The stored checks without those that were removed, if such a check had failed."""
+    runs = items(before, "checks")
+    if not isinstance(after.get("checks"), list):
+        return None
+    present = [text(run, "id") for run in items(after, "checks")]
+    kept = tuple(
+        run
+        for run in runs
+        if text(run, "id") in present or text(run, "verdict") != CheckVerdict.FAILED
     )
     return kept if len(kept) < len(runs) else None
 

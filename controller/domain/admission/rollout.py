@@ -19,6 +19,11 @@ from controller.api.validation.rules import DEFAULT_RULES, Rules
 from controller.api.validation.warnings import warnings
 from controller.api.validation.workload import uses_extra_workload
 from controller.domain import reasons
+from controller.domain.admission.checks import (
+    AskingHeaders,
+    checks_without_script,
+    mistaken_checks,
+)
 from controller.domain.admission.gate_arguments import misplaced_arguments
 from controller.domain.admission.gate_mistakes import gate_mistakes
 from controller.domain.admission.gateways import GatewayVerdict, validate_gateways
@@ -49,10 +54,12 @@ def admit_rollout(
     others: Iterable[Rollout],
     rules: Rules = DEFAULT_RULES,
     headers: Headers | None = None,
+    asking: AskingHeaders | None = None,
 ) -> RolloutVerdict:
     """Validate a Rollout (raw JSON of either version); `others` are the Rollouts of its namespace.
 
-    `headers` are those of the existing scripts; without them the abilities of gateways are not checked.
+    `headers` are those of the existing scripts, `asking` those of scripts that ask; without them the abilities of
+    gateways, and what checks are given, are not checked.
     """
     if child(new, "metadata").get("deletionTimestamp") is not None:
         return RolloutVerdict()
@@ -64,9 +71,11 @@ def admit_rollout(
     beta = converted(new, V1BETA1)
     if not isinstance(beta, Unconvertible):
         findings += _conflicts(beta, others, workload_path(new))
+        findings += mistaken_checks(beta, asking) if asking is not None else ()
         if old is not None:
             findings += _frozen(old, beta, new)
         if not findings:
+            advice += checks_without_script(beta, asking) if asking is not None else ()
             return _with_gateways(new, beta, headers, advice)
     return RolloutVerdict(findings, advice)
 

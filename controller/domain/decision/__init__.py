@@ -22,11 +22,13 @@ from controller.domain.decision.objects import finalizers as finalizers
 from controller.domain.decision.objects import size as size
 from controller.domain.decision.outcome import Done, NotYet, Refusal
 from controller.domain.decision.rollouts import (
+    AskCheck,
     Measure,
     PrepareRollout,
     RecordRelease,
     RemoveFinalizer,
 )
+from controller.domain.decision.rollouts import CheckedRelease as CheckedRelease
 from controller.domain.decision.routes import (
     EnsureCanaryService,
     EnsureRoutes,
@@ -107,6 +109,7 @@ Action = (
     | RestoreRoutes
     | FindCauseOfMissingPods
     | Measure
+    | AskCheck
     | PauseAutoscaler
     | FreeAutoscaler
     | KeepConfig

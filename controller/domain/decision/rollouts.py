@@ -1,9 +1,10 @@
-"""Facts about the Rollout itself: its finalizer, its records, its measurements."""
+"""Facts about the Rollout itself: its finalizer, its records, its measurements, its checks."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
 from controller.api.analysis import Metric
+from controller.api.checks import Check
 from controller.api.history import RolloutHistory
 from controller.domain.decision.value import Value
 
@@ -39,3 +40,33 @@ class Measure(Value, frozen=True, tag=True):
     until: datetime | None = None
     words: Mapping[str, str] = {}
     """Of the release, for a script that asks."""
+
+
+class CheckedRelease(Value, frozen=True):
+    """The facts about the release that a check gets; an unknown one is empty."""
+
+    rollout: str
+    namespace: str
+    revision: str
+    stable_revision: str
+    step: int
+    steps: int
+    phase: str
+    """The place of the check: start, before, routed, end or rollback."""
+    weight: int | float | None = None
+    images: dict[str, str] = {}
+    """Of the new revision, by the name of the container."""
+
+
+class AskCheck(Value, frozen=True, tag=True):
+    """A check is asked for its answer number `turn`; a later observation has it.
+
+    `id` is the same in every turn. `state` is what the script kept. `until` is the end of the check's time.
+    """
+
+    id: str
+    turn: int
+    check: Check
+    release: CheckedRelease
+    state: str
+    until: datetime

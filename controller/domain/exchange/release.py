@@ -5,6 +5,7 @@ Invariant: pure; a fact without a value is absent, never an empty text.
 
 from collections.abc import Mapping
 
+from controller.domain.decision import CheckedRelease
 from controller.domain.traffic.tree import Tree
 
 
@@ -25,6 +26,22 @@ def about_release(words: Mapping[str, str], side: str) -> Tree:
             "release": _without_absent(release),
         }
     )
+
+
+def about_checked(release: CheckedRelease) -> Tree:
+    """The facts about the release that a check gets."""
+    facts: Tree = {
+        "rollout": release.rollout,
+        "namespace": release.namespace,
+        "revision": release.revision,
+        "stableRevision": release.stable_revision,
+        "step": release.step,
+        "steps": release.steps,
+        "weight": release.weight,
+        "images": {**release.images},
+        "phase": release.phase,
+    }
+    return {"release": _without_absent(facts)}
 
 
 def _without_absent(facts: Tree) -> Tree:

@@ -14,6 +14,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note, Refusal
 from controller.domain.pods.running import returns_by_itself, stable_of_set
 from controller.domain.rollout.approvals.analysing import gate_that_cannot_be_asked
+from controller.domain.rollout.approvals.checking import check_that_cannot_be_asked
 from controller.domain.rollout.approvals.jump import following
 from controller.domain.rollout.ends.last_endpoints import services_without_endpoints
 from controller.domain.rollout.moving.from_zero import undo_leads_to_stable
@@ -114,6 +115,7 @@ def check_before_the_first_move(release: Release) -> Transition:
         or routing.unreadable_routes(release)
         or routing.unsupported_step(release)
         or gate_that_cannot_be_asked(release)
+        or check_that_cannot_be_asked(release)
         or _id_that_pods_cannot_have(release)
     )
     if problem is not None:

@@ -31,6 +31,7 @@ from controller.domain.pods.marks import hold_on
 from controller.domain.rollout.beginning import begin, stable_at_admission
 from controller.domain.rollout.ends.finalising import finalise
 from controller.domain.rollout.ends.reported import End, abandoned
+from controller.domain.rollout.ends.telling import telling
 from controller.domain.rollout.left_behind import without_a_release
 from controller.domain.rollout.moving import autoscalers, config_release
 from controller.domain.rollout.release import (
@@ -141,6 +142,9 @@ def _decision(release: Release, stop: Stop, notes: tuple[Note, ...]) -> Decision
     if stop.problem is not None:
         status = structs.replace(status, message=stop.problem.message)
         notes = _with_problem(notes, _reported_once(stop.status, stop.problem))
+    told = telling(release.at(status))
+    status, notes = told.release.status, (*notes, *told.notes)
+    stop = stop.also(first=told.actions, wake_at=told.wake_at)
     status = with_kstatus(mirrored(status), stop.problem, release.now)
     status = settled(release.stored, status)
     housekeeping = _housekeeping(release.at(status))

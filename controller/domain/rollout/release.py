@@ -22,6 +22,7 @@ from controller.domain.rollout.beginning import (
 )
 from controller.domain.rollout.ends.finalising import finalise
 from controller.domain.rollout.ends.reported import End, abandoned, rolled_back_by
+from controller.domain.rollout.ends.telling import with_told
 from controller.domain.rollout.moving import surplus_new_pods
 from controller.domain.rollout.moving.freezing import freeze_again, values_are_lost
 from controller.domain.rollout.moving.returning import observed_id, returning_id, returns_in_batches
@@ -207,8 +208,9 @@ def _withdraw(release: Release) -> Transition:
 
 def _cancel(release: Release) -> Transition:
     """The workload was changed back: revert the changes of the release."""
+    told = with_told(release)
     release = ending(release, Goal.ROLLBACK)
-    release = release.noting(state=StepState.COMPLETED, returning=False)
+    release = release.noting(state=StepState.COMPLETED, returning=False, checks=told)
     release = about_this_template(release).showing(current_step_state=StepState.COMPLETED)
     note = Note(reasons.RELEASE_CANCELING, messages.CANCELLING)
     return release.progressing(reasons.CANCELLING, messages.CANCELLING).go_on(note)
@@ -217,10 +219,10 @@ def _cancel(release: Release) -> Transition:
 def _roll_back_in_batches(release: Release) -> Transition:
     """The workload was changed back, and its owner wants to go back step by step."""
     ours = release.ours
-    record = recorded(release, Outcome.ROLLED_BACK)
+    record, told = recorded(release, Outcome.ROLLED_BACK), with_told(release)
     end = rolled_back_by(release.status)
     begun = begin(release, (ours.stable_revision, ours.stable_template))
-    release = release.at(begun.status).noting(returning=True)
+    release = release.at(begun.status).noting(returning=True, checks=told)
     release = release.showing(observed_rollout_id=returning_id(release))
     note = Note(reasons.RELEASE_RESTARTED, messages.RETURNING, Severity.WARNING, ended=end)
     # The status is written before anything else: after a crash, only the status says that this release goes back.

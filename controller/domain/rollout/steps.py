@@ -9,10 +9,11 @@ from typing import assert_never
 
 from msgspec import structs
 
+from controller.api.checks import CheckPlace
 from controller.api.rollout import StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
-from controller.domain.rollout.approvals import analysing, pause
+from controller.domain.rollout.approvals import analysing, checking, pause
 from controller.domain.rollout.approvals.jump import go_to
 from controller.domain.rollout.ends import last_endpoints
 from controller.domain.rollout.moving import autoscalers, batches
@@ -71,18 +72,22 @@ def _before_upgrade(release: Release) -> Transition:
     Except a step that replaces all pods: its routes stay until every pod is new, because the new revision's share would
     fall otherwise.
     """
+    checks = checking.before_pods(release)
+    waits = checking.waits_before_pods(checks)
+    if waits is not None:
+        return waits
     index = release.ours.step
-    release = _upgrading(release)
+    release = _upgrading(checks.release)
     if release.target(index).traffic is Traffic.ORIGINAL:
         restored = _following_pods(release, index) or restoring.restore(release)
         if restored is not None:
-            return restored
+            return restored.also(notes=checks.notes)
     mixed = routing.revisions_are_mixed(release) or other_workloads.would_empty_a_subset(
         release, index
     )
     if mixed is not None:
-        return release.stop(problem=mixed)
-    return release.entering(StepState.STEP_UPGRADE).go_on()
+        return release.stop(problem=mixed, notes=checks.notes)
+    return release.entering(StepState.STEP_UPGRADE).go_on(*checks.notes)
 
 
 def _following_pods(release: Release, index: int) -> Stop | None:
@@ -211,17 +216,38 @@ def _services_ready(release: Release) -> Stop | None:
 
 
 def _analyse(release: Release) -> Transition:
-    """On to the pause, when the step's metrics have passed and no approval of the step before can be repeated there."""
+    """On to the pause, when the step's metrics and checks have passed, and no approval of the step before can be
+    repeated there.
+    """
+    checks = checking.looked(release, CheckPlace.ROUTED)
+    if checks.failed:
+        return checking.not_passed(checks) or _held_by_check(checks)
+    release = checks.release
     gate = analysing.analyse(release)
     if isinstance(gate, Continue):
-        return gate
+        return structs.replace(gate, notes=(*checks.notes, *gate.notes))
     if gate is not None:
         kept = _with_all_kept(release, gate)
-        return kept.also(*gate.actions)
+        asked = (*gate.actions, *checks.actions)
+        return kept.also(*asked, wake_at=checks.wake_at, notes=checks.notes)
+    if checks.waiting:
+        return _with_all_kept_beside(release, checks)
     if pause.pause_is_too_soon(release):
-        return _with_all_kept(release, release.stop(wake_at=release.ours.pause_not_before))
+        soon = release.stop(wake_at=release.ours.pause_not_before, notes=checks.notes)
+        return _with_all_kept(release, soon)
     passed = release.noting(pause_not_before=None)
-    return passed.entering(StepState.STEP_PAUSED).go_on()
+    return passed.entering(StepState.STEP_PAUSED).go_on(*checks.notes)
+
+
+def _held_by_check(checks: checking.Looked) -> Continue:
+    """The step waits for a person."""
+    return checks.release.entering(StepState.STEP_PAUSED).go_on(*checks.notes)
+
+
+def _with_all_kept_beside(release: Release, checks: checking.Looked) -> Stop:
+    """The step waits for checks; its pods, Services and routes are kept and repaired."""
+    kept = _with_all_kept(release, checking.waits(checks))
+    return kept.also(*checks.actions)
 
 
 def _paused(release: Release) -> Transition:
@@ -289,5 +315,15 @@ def _next_step(release: Release) -> Transition:
     """On to the next step, or to the end."""
     index = release.ours.step
     if index >= len(release.steps):
-        return release.entering(StepState.COMPLETED).go_on()
+        return _last_checks(release)
     return go_to(release, index + 1).go_on()
+
+
+def _last_checks(release: Release) -> Transition:
+    """To the end of the release, when the checks at it have passed."""
+    checks = checking.looked(release, CheckPlace.END)
+    if checks.failed:
+        return checking.not_passed(checks) or _held_by_check(checks)
+    if checks.waiting:
+        return _with_all_kept_beside(checks.release, checks)
+    return checks.release.entering(StepState.COMPLETED).go_on(*checks.notes)

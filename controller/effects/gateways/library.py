@@ -78,6 +78,10 @@ class ConfiguredScripts:
             return MissingScript(_unread(own, found))
         return self.library.resolve_own_asking(own, does, name, found)
 
+    def asking_header(self, does: str, name: str) -> ScriptHeader | None:
+        """The header of a script of the installation that asks; None if there is none. Parsed once for each text."""
+        return self._header_of(self.resolve_asking(does, name))
+
     def missing(self, reference: Reference) -> str:
         """The places where the script was not found; empty if there is one."""
         script = self.resolve(reference)
@@ -85,7 +89,9 @@ class ConfiguredScripts:
 
     def header(self, reference: Reference) -> ScriptHeader | None:
         """The header of the reference's script; None if there is no script. Parsed once for each text."""
-        script = self.resolve(reference)
+        return self._header_of(self.resolve(reference))
+
+    def _header_of(self, script: Script | MissingScript) -> ScriptHeader | None:
         if isinstance(script, MissingScript):
             return None
         known = self._headers.get(script.sha256)

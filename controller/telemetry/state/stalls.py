@@ -63,6 +63,7 @@ _REASONS = {
         reasons.INVALID_TRAFFIC_ROUTING,
         reasons.UNSUPPORTED_STEP,
         reasons.INVALID_ANALYSIS,
+        reasons.INVALID_CHECK,
         reasons.ANALYSIS_WITHOUT_DATA,
         reasons.ANALYSIS_TEMPLATE_NOT_FOUND,
         reasons.NAME_TOO_LONG,
@@ -111,7 +112,11 @@ _REASONS = {
         reasons.SCRIPT_ORDER,
     ),
     StallClass.WORKER: (reasons.WORKER_UNAVAILABLE,),
-    StallClass.GATE: (reasons.ANALYSIS_FAILED, reasons.ANALYSIS_INCONCLUSIVE),
+    StallClass.GATE: (
+        reasons.ANALYSIS_FAILED,
+        reasons.ANALYSIS_INCONCLUSIVE,
+        reasons.CHECK_FAILED,
+    ),
     StallClass.DEADLINE: (reasons.DEADLINE_EXCEEDED,),
     StallClass.FAILED_REVISION: (reasons.REVISION_FAILED,),
 }

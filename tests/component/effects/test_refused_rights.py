@@ -65,7 +65,7 @@ class Denying(ApiDouble):
 async def test_a_write_that_is_forbidden_refuses_its_action_and_not_the_pass() -> None:
     other: Any = None
     effects = Pass(
-        make_rollout(), Writes(Denying(), LedgerDouble()), other, other, other, other, other
+        make_rollout(), Writes(Denying(), LedgerDouble()), other, other, other, other, other, other
     )
     outcome = await effects.apply(PinService(Key("shop", "web"), "1", POD_TEMPLATE_HASH, "abc"))
     assert isinstance(outcome, Refusal)

@@ -69,7 +69,7 @@ class Asking:
     """A script, the server that it asks, and the worker that runs it."""
 
     def __init__(self, exchanging: Exchanging, pages: Pages, runner: Recorded) -> None:
-        self._exchanging = exchanging
+        self.exchanging = exchanging
         self.pages = pages
         self.runner = runner
 
@@ -82,7 +82,7 @@ class Asking:
         state: Tree | None = None,
     ) -> Outcome:
         """The last answer of the script."""
-        return await self._exchanging.called(
+        return await self.exchanging.called(
             Call(
                 Wanted(does, "test", NAMESPACE),
                 Question({"address": self.pages.address, **(params or {})}, "id-1"),

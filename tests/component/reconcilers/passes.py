@@ -85,6 +85,7 @@ class Passes:
             random=Random(1),
             rights=self,
             measures=self,
+            checks=self,  # type: ignore[arg-type]  # no Rollout here has checks
             decide=decide,
             effects=effects,
         )

@@ -107,6 +107,7 @@ async def test_a_rollback_goes_on_where_content_may_not_be_restored() -> None:
         random=Random(1),
         rights=silent,
         measures=silent,  # type: ignore[arg-type] # not asked
+        checks=silent,  # type: ignore[arg-type] # not asked
     )
     result = await reconciler.reconcile(KEY)
     assert api.one(DEPLOYMENTS, "web")["spec"]["paused"] is False

@@ -26,6 +26,7 @@ VALUES: dict[str, object] = {
     "trafficRoutingRef": "shared",
     "disableGenerateCanaryService": True,
     "analysis": {"metrics": [{"name": "errors"}]},
+    "checks": [{"name": "change", "script": "servicenow"}],
 }
 
 
@@ -88,6 +89,8 @@ def a_value(part: Any) -> object:
         return choices[0]
     if part.get("x-kubernetes-int-or-string"):
         return "30%"
+    if "properties" in (each := part.get("additionalProperties", {})):
+        return {"a": {name: a_value(inner) for name, inner in each["properties"].items()}}
     return {"boolean": True, "integer": 7, "number": 0.5, "string": "7s"}.get(
         part.get("type", ""), {"a": "b"}
     )

@@ -9,6 +9,7 @@ leader loses no measurement. Must not measure: it asks by `Measure` and reads `O
 from msgspec import structs
 
 from controller.api.analysis import Analysis, AnalysisRun, OnFailure, Verdict
+from controller.api.checks import CheckVerdict
 from controller.api.rollout import RolloutStatus, StepState, StepVisit
 from controller.domain import reasons
 from controller.domain.decision import Action, Note, Refusal, Severity, Value
@@ -111,6 +112,9 @@ def measured_anew(release: Release) -> Continue | None:
     ours = release.ours
     known = any(run.step == ours.step and run.verdict != Verdict.RUNNING for run in ours.analyses)
     if known or release.step(ours.step).analysis is None:
+        return None
+    if any(run.step == ours.step and run.verdict == CheckVerdict.FAILED for run in ours.checks):
+        # A check that failed while its gate was measured holds the step.
         return None
     visits = (
         *ours.visits[:-1],

@@ -11,6 +11,7 @@ from controller.api.rollout import StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout.approvals.analysing import kept_runs
+from controller.domain.rollout.approvals.checking import kept_checks
 from controller.domain.rollout.approvals.pause import SEEN_BY_ALL
 from controller.domain.rollout.approvals.unsigned import signed
 from controller.domain.rollout.words.release_context import Style
@@ -37,6 +38,7 @@ def go_to(release: Release, index: int) -> Release:
         step_plan=step.identity,
         step_replicas=step.replicas,
         analyses=kept_runs(release.ours.analyses),
+        checks=kept_checks(release.ours.checks),
         visits=opened(release.ours.visits, index, release.now),
     )
     moved = moved.showing(current_step_index=index, next_step_index=following(release, index))

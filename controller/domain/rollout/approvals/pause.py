@@ -20,6 +20,12 @@ from controller.domain.rollout.approvals.analysing import (
     kept_runs,
     measured_anew,
 )
+from controller.domain.rollout.approvals.checking import (
+    approved_checks,
+    asked_anew,
+    failed_check,
+    held_by_check,
+)
 from controller.domain.rollout.approvals.unsigned import NOT_RECORDED, is_signed, signed
 from controller.domain.rollout.moving.config_release import config_housekeeping
 from controller.domain.rollout.trouble.stuck import trouble_of
@@ -67,7 +73,7 @@ def _pause_is_visible(release: Release) -> bool:
     planned = release.step(index).pause.duration != 0 and not last_step_needs_no_pause(
         release, index
     )
-    return planned or holding_run(release) is not None
+    return planned or holding_run(release) is not None or failed_check(release) is not None
 
 
 def _stalled_by(release: Release) -> Condition | None:
@@ -76,7 +82,7 @@ def _stalled_by(release: Release) -> Condition | None:
     Some problems do not block an approval:
      * a copy of content that cannot be written or deleted, because no step needs the copies;
      * a side without pods or a contested autoscaler, because the next step may be the only way out;
-     * a failed gate, because the person who approves decides in its place;
+     * a failed gate or check, because the person who approves decides in its place;
      * pods that fail while the step waits, because the approver has read the message, and the next step waits for pods
        again.
     """
@@ -90,6 +96,7 @@ def _stalled_by(release: Release) -> Condition | None:
         reasons.AUTOSCALER_CONTESTED,
         reasons.ANALYSIS_FAILED,
         reasons.ANALYSIS_INCONCLUSIVE,
+        reasons.CHECK_FAILED,
         trouble.reason if trouble is not None else "",
     )
     return None if found.reason in ways_out else found
@@ -119,7 +126,10 @@ def read_mailbox(release: Release) -> Continue | None:
         emptied = signed(release).noting(approval=None)
         not_before = None if exact else release.now + SEEN_BY_ALL
         approved = emptied.noting(
-            approved_at=release.now, pause_not_before=not_before, analyses=kept_runs(ours.analyses)
+            approved_at=release.now,
+            pause_not_before=not_before,
+            analyses=kept_runs(ours.analyses),
+            checks=approved_checks(release),
         )
         return approved.entering(StepState.STEP_READY).go_on(Note(reasons.APPROVED, text))
     text = f"an approval was reset: {_why_not(release)}"
@@ -167,7 +177,7 @@ def a_person_ends_the_step(release: Release) -> bool:
     """The step's work is done and only an approval continues the release: neither a timer nor the plan does."""
     if current_state(release.status) != StepState.STEP_PAUSED or not release.steps:
         return False
-    if holding_run(release) is not None:
+    if holding_run(release) is not None or failed_check(release) is not None:
         return True
     index = current_step(release.status)
     pause = release.step(index).pause
@@ -192,14 +202,16 @@ def awaits_approval(rollout: Rollout) -> bool:
 
 def decide_pause(release: Release) -> Transition:
     """Wait at the end of a step, or go on; measure first if the step's gate has no verdict."""
-    again = measured_anew(release)
+    again = measured_anew(release) or asked_anew(release)
     if again is not None:
         return again
     ours = release.ours
     duration = release.step(ours.step).pause.duration
-    held = held_by_gate(release)
+    gate, check = held_by_gate(release), held_by_check(release)
+    held = gate or check
     if held is not None:
-        text = messages.in_step(release, ours.step, messages.HELD_BY_METRICS)
+        by = messages.HELD_BY_METRICS if gate is not None else messages.HELD_BY_CHECKS
+        text = messages.in_step(release, ours.step, by)
         return release.progressing(reasons.IN_ROLLING, text).stop(problem=held)
     if not _pause_is_visible(release):
         return release.entering(StepState.STEP_READY).go_on()

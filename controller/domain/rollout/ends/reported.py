@@ -35,7 +35,8 @@ def rolled_back_by(status: RolloutStatus) -> End:
     ours = moonshift_status(status)
     if not ours.failed_template or ours.failed_template != ours.revision:
         return End.ROLLED_BACK
-    failed = any(run.verdict == Verdict.FAILED for run in ours.analyses)
+    verdicts = [run.verdict for run in ours.analyses] + [run.verdict for run in ours.checks]
+    failed = Verdict.FAILED in verdicts
     return End.ROLLED_BACK_BY_GATE if failed else End.ROLLED_BACK_BY_DEADLINE
 
 

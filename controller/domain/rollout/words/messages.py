@@ -69,6 +69,14 @@ def waiting(seconds: int) -> str:
 HELD_BY_METRICS = "its metrics hold it"
 
 
+HELD_BY_CHECKS = "its checks hold it"
+
+
+def checking(waited_for: str) -> str:
+    """Checks without a verdict yet."""
+    return f"wait for its checks: {waited_for}"
+
+
 def analysing(waited_for: str) -> str:
     """A gate without a verdict yet."""
     return f"wait for its metrics: {waited_for}"

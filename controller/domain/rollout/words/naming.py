@@ -10,6 +10,7 @@ from controller.domain.rollout.words.release_value import Release
 
 
 class _Container(msgspec.Struct, frozen=True):
+    name: str = ""
     image: str = ""
 
 
@@ -27,6 +28,12 @@ def new_in_words(release: Release) -> str:
         _images(bytes(release.workload.object.spec.template)),
         _keeper(release, release.new_revision),
     )
+
+
+def new_images(release: Release) -> dict[str, str]:
+    """The images of the workload's present template, by the name of the container."""
+    found = msgspec.json.decode(bytes(release.workload.object.spec.template), type=_Template)
+    return {one.name: one.image for one in found.spec.containers if one.image}
 
 
 def stable_in_words(release: Release, revision: str) -> str:

@@ -50,3 +50,21 @@ async def test_a_retry_forgets_the_gates_that_failed_and_no_other(tmp_path: Path
         {"op": "test", "path": f"{analyses}/0/verdict", "value": "Inconclusive"},
         {"op": "remove", "path": f"{analyses}/0"},
     ]
+
+
+async def test_a_retry_forgets_the_checks_that_failed_and_no_other(tmp_path: Path) -> None:
+    rollout = make_rollout()
+    rollout["status"]["moonshift"]["checks"] = [
+        {"id": "1", "name": "change", "verdict": "Passed"},
+        {"id": "2", "name": "load", "verdict": "Failed"},
+    ]
+    async with cluster(tmp_path, rollout) as api:
+        result = await api.run("retry", "web")
+    assert result.output == "rollout.rollouts.kruise.io/web: its checks are asked again\n"
+    ((_, _, operations),) = api.patches
+    checks = "/status/moonshift/checks"
+    assert operations == [
+        {"op": "test", "path": f"{checks}/1/id", "value": "2"},
+        {"op": "test", "path": f"{checks}/1/verdict", "value": "Failed"},
+        {"op": "remove", "path": f"{checks}/1"},
+    ]

@@ -1,6 +1,6 @@
 """Releases that do not go on, each with the commands that `why` offers there."""
 
-from tests.unit.cli.situations import gates, pods, routes, services, workloads
+from tests.unit.cli.situations import checks, gates, pods, routes, services, workloads
 from tests.unit.cli.situations.situation import Situation
 
 SITUATIONS: dict[str, Situation] = {
@@ -9,4 +9,5 @@ SITUATIONS: dict[str, Situation] = {
     **services.SITUATIONS,
     **routes.SITUATIONS,
     **gates.SITUATIONS,
+    **checks.SITUATIONS,
 }

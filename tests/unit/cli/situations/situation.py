@@ -50,7 +50,9 @@ def promote(world: World) -> None:
 def retry(world: World) -> None:
     """`moonshift retry`: the controller forgets that the template was given up, and the gates measure again."""
     rollout = world.cluster.rollouts[KEY]
-    status: RolloutStatus = with_moonshift_status(rollout.status, failed_template="", analyses=())
+    status: RolloutStatus = with_moonshift_status(
+        rollout.status, failed_template="", analyses=(), checks=()
+    )
     world.cluster.rollouts.put(structs.replace(rollout, status=status))
 
 

@@ -330,6 +330,29 @@ def test_gates_without_success_may_be_removed_and_no_other_verdict_changes(
     assert child(status, "moonshift")["analyses"] == (runs if expected is None else expected)
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ([{"id": "1", "verdict": "Passed"}], ["1"]),
+        ([{"id": "2", "verdict": "Failed"}], ["1", "2"]),
+        ([{"id": "1", "verdict": "Passed"}, {"id": "2", "verdict": "Passed"}], ["1", "2"]),
+        ([], ["1"]),
+        (None, ["1", "2"]),
+    ],
+)
+def test_checks_that_failed_may_be_removed_and_no_other_verdict_changes(
+    written: list[JsonObject] | None, expected: list[str]
+) -> None:
+    runs = [{"id": "1", "verdict": "Passed"}, {"id": "2", "verdict": "Failed"}]
+    more = {} if written is None else {"checks": written}
+    before = obj("StepPaused", step=2, checks=runs)
+    status = stored_after(before, obj("StepPaused", step=2, **more))
+    kept = child(status, "moonshift")["checks"]
+    assert isinstance(kept, list)
+    assert [run["id"] for run in kept] == expected
+    assert [run["verdict"] for run in kept] == ["Passed", "Failed"][: len(expected)]
+
+
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 9) | st.sampled_from(["StepReady", "x"]),
     lambda inner: (

@@ -5,6 +5,7 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.analysis import Analysis, Metric, OnFailure, PrometheusQuery, ValueRule
+from controller.api.checks import Check
 from controller.api.rollout import (
     BlueGreenStrategy,
     CanaryStrategy,
@@ -13,6 +14,7 @@ from controller.api.rollout import (
     StepState,
 )
 from controller.domain import reasons
+from controller.domain.checks.answering import Holds
 from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     KEY,
@@ -375,3 +377,19 @@ def test_a_gate_that_fails_on_the_way_back_holds_and_gives_the_stable_version_no
     assert reason_of(world, "Stalled") == reasons.ANALYSIS_FAILED
     approve(world)
     assert inner_of(world).current_step_index == 2
+
+
+@EVERY
+def test_a_way_back_waits_for_no_check(which: str) -> None:
+    checks = tuple(Check(name=at, script="http", at=at) for at in ("before", "routed"))
+    first, second = make_steps("50%", "80%", traffic=False)
+    steps = (structs.replace(first, checks=checks), structs.replace(second, checks=checks))
+    world = half_way(which, plan=make_strategy(steps=steps, traffic=False))
+    world.passes.checks.series |= dict.fromkeys(("before", "routed"), (Holds("no"),))
+    asked = len(world.passes.checks.asked)
+    release_set(world, "v1")
+    world.rest()
+    approve(world)
+    approve(world)
+    assert len(world.passes.checks.asked) == asked
+    assert_over(world, which)

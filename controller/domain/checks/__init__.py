@@ -1,0 +1,1 @@
+"""Checks: scripts of a release that say whether it may go on."""
