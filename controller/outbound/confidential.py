@@ -6,13 +6,32 @@ refusal, is never shown. Both are a tenant's, and everything else waits for the 
 their sizes, and never with the product.
 """
 
+import base64
+import html
+import json
 from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote, quote_plus
+
+import msgspec
 
 LONGEST_TEXTS = 64 * 1024
 """Characters of all confidential texts of one request; no server takes such headers."""
 SHORTEST_PART = 8
 """Characters of a confidential text whose repetition in a refusal is no accident."""
+HIDDEN = "(secret)"
+REFUSED = 400
 _CONFIDENTIAL_KEYS = ("token", "password", "clientSecret")
+
+
+Headers = tuple[tuple[str, str], ...]
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """What a server answered; names of headers are in small letters."""
+
+    status: int
+    headers: Headers
+    body: bytes
 
 
 def confidential_of(
@@ -41,6 +60,46 @@ def repeated_in_answer(body: bytes, confidential: Iterable[str]) -> bool:
     """The body has one of the texts whole; short ones occur in any answer."""
     whole = (text.encode() for text in confidential if len(text) >= SHORTEST_PART)
     return any(text in body for text in whole)
+
+
+def scrubbed_answer(answer: Answered, confidential: Iterable[str]) -> Answered:
+    """The answer without the texts, in no encoding that servers repeat them in. A refusal that still repeats a part of
+    one has no body; short texts are hidden in a refusal only, for they occur in any answer.
+    """
+    texts = tuple(confidential)
+    refused = answer.status >= REFUSED
+    hidden = _encoded(text for text in texts if refused or len(text) >= SHORTEST_PART)
+    body = answer.body
+    for text in hidden:
+        body = body.replace(text.encode(), HIDDEN.encode())
+    if refused and repeated_in_refusal(body.replace(HIDDEN.encode(), b"\0"), texts):
+        body = b""
+    headers = tuple((name, _without(text, hidden)) for name, text in answer.headers)
+    return Answered(answer.status, headers, body)
+
+
+def scrubbed_words(words: str, confidential: Iterable[str]) -> str:
+    """Words of a script without the texts."""
+    return _without(words, _encoded(confidential))
+
+
+def _without(text: str, hidden: Iterable[str]) -> str:
+    for one in hidden:
+        text = text.replace(one, HIDDEN)
+    return text
+
+
+def _encoded(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts as servers repeat them, long ones first: one may be a part of another."""
+    found: set[str] = set()
+    for text in texts:
+        in_json = json.dumps(text)[1:-1]
+        found |= {
+            *(text, quote(text, safe=""), quote(text), quote_plus(text), html.escape(text)),
+            *(in_json, json.dumps(text, ensure_ascii=False)[1:-1], in_json.replace("/", "\\/")),
+            base64.b64encode(text.encode()).decode().rstrip("="),
+        }
+    return tuple(sorted(filter(None, found), key=lambda one: (-len(one), one)))
 
 
 def _parts(text: bytes) -> Iterator[bytes]:

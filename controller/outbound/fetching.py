@@ -10,28 +10,41 @@ that waits.
 import asyncio
 import re
 import ssl
-from collections.abc import Callable, Mapping
-from typing import Protocol
-from urllib.parse import quote
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import aiohttp
 import msgspec
 from yarl import URL
 
-from controller.api.analysis import Header, Method, SecretKey, SecretRef
+from controller.api.analysis import Method, SecretKey
 from controller.api.decoding import decoded
-from controller.domain.gates.in_body import CONTENT_TYPE, JSON, as_json_text, is_json
+from controller.domain.gates.in_body import CONTENT_TYPE, JSON
 from controller.domain.gates.secret_destinations import GateSecret
-from controller.domain.gates.secret_places import secrets_of, with_values
+from controller.domain.gates.secret_places import secrets_of
 from controller.outbound.confidential import (
     LONGEST_TEXTS,
+    Answered,
+    Headers,
     confidential_of,
     repeated_in_answer,
     repeated_in_refusal,
+    scrubbed_answer,
 )
 from controller.outbound.dns import ASKER, Names
 from controller.outbound.egress import AllowList, CheckedResolver, Refused
+from controller.outbound.request import (
+    READING,
+    SECRET_IN_ADDRESS,
+    in_body_of,
+    texts_of,
+    with_values_of,
+    without_values,
+)
+from controller.outbound.request import Failed as Failed
+from controller.outbound.request import Request as Request
 from controller.outbound.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024
@@ -41,45 +54,24 @@ MAX_AT_ONCE = 16
 """Requests under way, beside the one that every namespace may always have."""
 MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
-_HIDDEN = "\0"
-SECRET_IN_ADDRESS = "a Secret may not say which address is asked"
 _PROOFS = ("token", "username", "tokenURL")
 """Keys of a Secret, each of which alone says how a request is authorized."""
 _SCHEME = re.compile(r"bearer\s", re.IGNORECASE)
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
-Form = tuple[tuple[str, str], ...]
+T = TypeVar("T")
 Used = Mapping[str, GateSecret]
 """The Secrets of one request, by name."""
 
 
-class Failed(Exception):
-    """There is no answer; the text says why, in words for the Rollout's owner."""
+class _Ready(msgspec.Struct, frozen=True):
+    """A request with the values of Secrets: all that is sent, and the texts that no answer may show."""
 
-
-class Request(msgspec.Struct, frozen=True):
-    """One request; equal requests at the same time are sent once."""
-
-    namespace: str
-    url: str
-    form: Form = ()
-    """Sent with a POST, in the place of `body`."""
-    headers: tuple[Header, ...] = ()
-    auth: SecretRef | None = None
-    method: Method = Method.GET
-    body: str = ""
-    timeout_seconds: int = 10
-
-    @property
-    def content(self) -> bytes | list[tuple[str, str]] | None:
-        """The bytes or the form behind the headers."""
-        return list(self.form) or self.body.encode() or None
-
-
-def texts_of(request: Request) -> tuple[str, ...]:
-    """The parts of a request that may contain a Secret's value."""
-    values = (*(text for _, text in request.form), *(header.value for header in request.headers))
-    return (request.url, request.body, *values)
+    url: URL
+    request: Request
+    headers: dict[str, str]
+    secret: Mapping[str, str]
+    confidential: tuple[str, ...]
 
 
 class Secrets(Protocol):
@@ -128,14 +120,23 @@ class Fetching:
 
     async def fetch(self, request: Request) -> bytes:
         """The body of the answer. Raises `Failed`."""
+        return await self._in_turn(request, self._fetch)
+
+    async def answered(self, request: Request, confidential: set[str]) -> Answered:
+        """The answer whatever its status, without the values of Secrets, which are added to `confidential`. Raises
+        `Failed` if there is no answer.
+        """
+        return await self._in_turn(request, partial(self._answered, confidential))
+
+    async def _in_turn(self, request: Request, work: Callable[[Request], Awaitable[T]]) -> T:
         share = self._shares.setdefault(request.namespace, _Share())
         ASKER.set(request.namespace)
         try:
             async with asyncio.timeout(request.timeout_seconds), share.turns, self._turn(share):
-                return await self._fetch(request)
+                return await work(request)
         except TimeoutError as error:
             raise Failed(
-                f"no answer within {request.timeout_seconds} s from {_origin(request.url)}"
+                f"no answer within {request.timeout_seconds:g} s from {_origin(request.url)}"
             ) from error
 
     def _turn(self, share: _Share) -> asyncio.Semaphore:
@@ -143,12 +144,37 @@ class Fetching:
         return self._slots if share.own.locked() else share.own
 
     async def _fetch(self, request: Request) -> bytes:
-        place = self._checked(_without_values(request))
+        ready = await self._ready(request)
+        try:
+            answer = await self._sent_twice(ready)
+        except Status as refused:
+            if refused.status == UNAUTHORIZED:
+                # The token may have been taken back before its end.
+                self._tokens.drop(_token_request(ready.request, ready.secret))
+            if repeated_in_refusal(refused.body, ready.confidential):
+                raise Status(refused.status, b"", str(refused)) from None
+            raise
+        if repeated_in_answer(answer.body, ready.confidential):
+            raise Failed(f"{ready.url.origin()} repeats a value of a Secret in its answer")
+        return answer.body
+
+    async def _answered(self, sent: set[str], request: Request) -> Answered:
+        ready = await self._ready(request)
+        sent.update(ready.confidential)
+        try:
+            found = await self._sent_twice(ready)
+        except Status as refused:
+            found = Answered(refused.status, refused.headers, refused.body)
+        return scrubbed_answer(found, sent)
+
+    async def _ready(self, request: Request) -> _Ready:
+        """The request with the values of Secrets, if they may be sent to its address."""
+        place = self._checked(without_values(request))
         used = await self._secrets_of(request)
         for one in used.values():
             _sent_to(one, place)
         filled_in = _values_in_texts(request, used)
-        request = _with_values(request, filled_in)
+        request = with_values_of(request, filled_in)
         url = self._checked(request)
         if url.origin() != place.origin():
             raise Failed(SECRET_IN_ADDRESS)
@@ -156,24 +182,14 @@ class Fetching:
         secret = auth.values if auth is not None else {}
         headers = self._headers_of(request)
         authorization = await self._authorization(request, auth) if auth is not None else {}
-        sent = (*filled_in.values(), *map(_in_body_of(request), filled_in.values()))
+        authorization |= _basic(request)
+        sent = (*filled_in.values(), *map(in_body_of(request), filled_in.values()))
         confidential = confidential_of(secret, sent, authorization.get("Authorization", ""))
         if sum(map(len, confidential)) > LONGEST_TEXTS:
             raise Failed(
                 f"values of Secrets with more than {LONGEST_TEXTS} characters are not sent: name a shorter one"
             )
-        try:
-            body = await self._sent_twice(url, request, _with(headers, authorization), secret)
-        except Status as refused:
-            if refused.status == UNAUTHORIZED:
-                # The token may have been taken back before its end.
-                self._tokens.drop(_token_request(request, secret))
-            if repeated_in_refusal(refused.body, confidential):
-                raise Status(refused.status, b"", str(refused)) from None
-            raise
-        if repeated_in_answer(body, confidential):
-            raise Failed(f"{url.origin()} repeats a value of a Secret in its answer")
-        return body
+        return _Ready(url, request, _with(headers, authorization), secret, confidential)
 
     def _headers_of(self, request: Request) -> dict[str, str]:
         """The headers of the gate; a body has a type, which is JSON unless the gate says another."""
@@ -189,29 +205,31 @@ class Fetching:
             )
         return headers if own_type or not request.body else {**headers, "Content-Type": JSON}
 
-    async def _sent_twice(
-        self, url: URL, request: Request, headers: dict[str, str], secret: Mapping[str, str]
-    ) -> bytes:
+    async def _sent_twice(self, ready: _Ready) -> Answered:
+        """The answer; a request that changes something is not repeated once it may have arrived."""
+        url = ready.url
         try:
-            return await self._sent(url, request, headers, secret)
-        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
+            return await self._sent(ready)
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
+            lost = not isinstance(error, aiohttp.ClientConnectorError)
+            if lost and ready.request.sent_once:
+                raise Failed(f"no answer from {url.origin()}: {type(error).__name__}") from error
             try:
-                return await self._sent(url, request, headers, secret)
+                return await self._sent(ready)
             except aiohttp.ClientError as again:
                 raise Failed(f"no connection to {url.origin()}: {type(again).__name__}") from again
         except aiohttp.ClientError as error:
             raise Failed(f"{url.origin()} answered something that is no HTTP") from error
 
-    async def _sent(
-        self, url: URL, request: Request, headers: dict[str, str], secret: Mapping[str, str]
-    ) -> bytes:
+    async def _sent(self, ready: _Ready) -> Answered:
+        url, request = ready.url, ready.request
         try:
             async with self._session.request(
-                "POST" if request.form else request.method,
+                "POST" if request.form and request.method == Method.GET else request.method,
                 url,
                 data=request.content,
-                headers=headers,
-                ssl=_tls(secret),
+                headers=ready.headers,
+                ssl=_tls(ready.secret),
                 allow_redirects=False,
             ) as answer:
                 return await _body(answer, url)
@@ -241,7 +259,7 @@ class Fetching:
             host = url.host
         except ValueError as error:
             raise Failed("an address that is no URL cannot be asked") from error
-        posts = request.method is Method.POST
+        posts = request.method not in READING
         refusal = self._allowed.refusal(request.namespace, url, posts=posts)
         if refusal:
             raise Failed(refusal)
@@ -279,9 +297,9 @@ class Fetching:
             return known
         url = self._checked(asked)
         _sent_to(auth, url)
-        body = await self._sent_twice(url, asked, {}, secret)
+        answer = await self._sent_twice(_Ready(url, asked, {}, secret, ()))
         try:
-            granted = decoded(body, _Token)
+            granted = decoded(answer.body, _Token)
         except msgspec.DecodeError as error:
             raise Failed(f"{url.origin()} answered no access token") from error
         token = granted.access_token
@@ -314,34 +332,10 @@ def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:
     return found
 
 
-def _without_values(request: Request) -> Request:
-    """The request with a neutral text in the places of its address. Raises `Failed` for a place in the host."""
-    wanted = secrets_of((request.url,))
-    scheme, _, rest = with_values(request.url, dict.fromkeys(wanted, _HIDDEN)).partition("://")
-    if _HIDDEN in scheme + re.split(r"[/?#\\]", rest)[0]:
-        raise Failed(SECRET_IN_ADDRESS)
-    neutral = with_values(request.url, dict.fromkeys(wanted, "value"))
-    return msgspec.structs.replace(request, url=neutral)
-
-
-def _with_values(request: Request, values: Mapping[SecretKey, str]) -> Request:
-    """The request with the values of Secrets in their places."""
-    in_url = {one: quote(value, safe="") for one, value in values.items()}
-    in_body = {one: _in_body_of(request)(value) for one, value in values.items()}
-    return msgspec.structs.replace(
-        request,
-        url=with_values(request.url, in_url),
-        form=tuple((name, with_values(text, values)) for name, text in request.form),
-        body=with_values(request.body, in_body),
-        headers=tuple(
-            Header(header.name, with_values(header.value, values)) for header in request.headers
-        ),
-    )
-
-
-def _in_body_of(request: Request) -> Callable[[str], str]:
-    """How the value of a Secret is written in the body of this request."""
-    return as_json_text if is_json(request.headers) else str
+def _basic(request: Request) -> dict[str, str]:
+    if request.basic is None:
+        return {}
+    return {"Authorization": aiohttp.encode_basic_auth(*request.basic)}
 
 
 def _sent_to(secret: GateSecret, url: URL) -> None:
@@ -371,8 +365,8 @@ class _Token(msgspec.Struct, frozen=True):
     expires_in: float = 60
 
 
-async def _body(answer: aiohttp.ClientResponse, url: URL) -> bytes:
-    """The body of a successful answer; of any other answer only the status."""
+async def _body(answer: aiohttp.ClientResponse, url: URL) -> Answered:
+    """A successful answer. Raises `Status` for a refusal."""
     if 300 <= answer.status < 400:
         raise Failed(
             f"{url.origin()} answered with a redirect ({answer.status}), which is not followed"
@@ -388,19 +382,25 @@ async def _body(answer: aiohttp.ClientResponse, url: URL) -> bytes:
             raise Failed(f"{url.origin()} answered more than {MAX_BYTES // 1024} KiB")
     if answer.status >= 400:
         raise _refusal(answer, bytes(body), url)
-    return bytes(body)
+    return Answered(answer.status, _headers(answer), bytes(body))
+
+
+def _headers(answer: aiohttp.ClientResponse) -> Headers:
+    return tuple((name.lower(), ", ".join(answer.headers.getall(name))) for name in answer.headers)
 
 
 def _refusal(answer: aiohttp.ClientResponse, body: bytes, url: URL) -> "Status":
-    return Status(answer.status, body, f"{url.origin()} answered with status {answer.status}")
+    text = f"{url.origin()} answered with status {answer.status}"
+    return Status(answer.status, body, text, _headers(answer))
 
 
 class Status(Failed):
     """The server answered with a failure; only code that knows the format may show the body."""
 
-    def __init__(self, status: int, body: bytes, text: str) -> None:
+    def __init__(self, status: int, body: bytes, text: str, headers: Headers = ()) -> None:
         super().__init__(text)
         self.status = status
+        self.headers = headers
         self.body = body
 
 

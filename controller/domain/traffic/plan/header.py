@@ -18,6 +18,13 @@ class GroupKind(msgspec.Struct, frozen=True):
         return f"{self.group}/{self.kind}" if self.group else self.kind
 
 
+class Declared(msgspec.Struct, frozen=True):
+    """A name that a script that asks is given; `query?` may be left out."""
+
+    name: str
+    needed: bool = True
+
+
 class ScriptHeader(msgspec.Struct, frozen=True):
     """`after`: kinds that are written before this kind's objects. `siblings`: kinds whose objects the script wants to
     read.
@@ -27,6 +34,9 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     learn of Services from objects of this kind, so a Service is first named without a share. `regex`: the dialect of
     the gateway's regular expressions; empty if it is not certain. `longest_regex`: the characters of the longest one;
     0 if there is no limit.
+
+    Of scripts that ask: `does` is empty for a script of a gateway; `asks` are the schemes of its requests, `get` among
+    them; `signature` and `signs_for` say how the controller signs, and for which service.
     """
 
     name: str = ""
@@ -38,6 +48,18 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     same_as: GroupKind | None = None
     regex: str = ""
     longest_regex: int = 0
+    does: str = ""
+    asks: tuple[str, ...] = ()
+    secrets: tuple[Declared, ...] = ()
+    params: tuple[Declared, ...] = ()
+    signature: str = ""
+    signs_for: str = ""
+    docs: str = ""
+
+
+def _declared(words: str) -> tuple[Declared, ...]:
+    names = dict.fromkeys(words.replace(",", " ").split())
+    return tuple(Declared(name.removesuffix("?"), not name.endswith("?")) for name in names)
 
 
 def _kinds(words: str) -> tuple[GroupKind, ...]:
@@ -60,6 +82,8 @@ def parse_header(text: str) -> ScriptHeader:
         if bare.startswith("--@"):
             entries[keyword] = f"{entries.get(keyword, '')} {rest}".strip()
     words = entries.get("can", "").replace(",", " ").split()
+    signature, signs_for, *_ = (*entries.get("sign", "").split(), "", "")
+    does = entries.get("does", "")
     dialect, longest, *_ = (*entries.get("regex", "").replace(",", " ").split(), "", "")
     return ScriptHeader(
         name=entries.get("name", ""),
@@ -71,4 +95,11 @@ def parse_header(text: str) -> ScriptHeader:
         same_as=next(iter(_kinds(entries.get("same-as", ""))), None),
         regex=dialect,
         longest_regex=int(longest) if longest.isascii() and longest.isdecimal() else 0,
+        does="" if does == "route" else does,
+        asks=tuple(dict.fromkeys(entries.get("asks", "").replace(",", " ").split())),
+        secrets=_declared(entries.get("secrets", "")),
+        params=_declared(entries.get("params", "")),
+        signature=signature,
+        signs_for=signs_for,
+        docs=entries.get("docs", ""),
     )
