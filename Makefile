@@ -94,6 +94,7 @@ generate: $(READY) ## Write every generated file: protocol, tables of the docume
 	@$(BIN)/python -m tests.unit.lua_configuration.matrix --update
 	@$(BIN)/python -m tests.unit.lua_configuration.capabilities --update
 	@$(BIN)/python -m tests.unit.lua_configuration.gateway_pages
+	@$(BIN)/python -m tests.unit.lua_configuration.asking_page --update
 	@$(BIN)/python -m tests.trouble.document
 	@$(BIN)/python -m tests.unit.telemetry.catalogue
 	@$(BIN)/python -m tests.unit.documents.event_table

@@ -15,6 +15,7 @@ DEFAULT_INTERVAL = "30s"
 DEFAULT_WINDOW = "5m"
 DEFAULT_TIMEOUT_SECONDS = 10
 DEFAULT_JOB_SECONDS = 600
+DEFAULT_SOURCE_SECONDS = 30
 
 
 class NoData(StrEnum):
@@ -138,6 +139,37 @@ class JobQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     timeout_seconds: int = DEFAULT_JOB_SECONDS
 
 
+class SecretKey(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of a Secret in the Rollout's namespace."""
+
+    name: str = ""
+    key: str = ""
+
+
+class ScriptRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A script in a ConfigMap of the Rollout's namespace, and the ServiceAccount there with whose rights it acts.
+
+    Without a key, the script's key in the ConfigMap of all namespaces is used.
+    """
+
+    name: str = ""
+    key: str = ""
+    service_account_name: str = ""
+
+
+class SourceQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A script that asks another system (`controller.domain.exchange`), and what it is given.
+
+    Without `scriptRef` it is a script of the installation. The script never sees the values of `secrets`.
+    """
+
+    script: str = ""
+    params: dict[str, msgspec.Raw] = {}
+    secrets: dict[str, SecretKey] = {}
+    timeout_seconds: int = DEFAULT_SOURCE_SECONDS
+    script_ref: ScriptRef | None = None
+
+
 class Golden(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A packaged query: `name` of `source` (`success-rate` of `istio`), asked of `address`."""
 
@@ -151,9 +183,9 @@ class Golden(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One value that is measured again and again, and the bounds of a good value.
 
-    Exactly one of `prometheus`, `web`, `job` and `golden` says where it comes from. A measurement is good where it is
-    within `success` and `compare`. Any other is bad. With `failure`, only a value within `failure` is bad, and one that
-    is neither good nor bad is inconclusive.
+    Exactly one of `prometheus`, `web`, `job`, `golden` and `source` says where it comes from. A measurement is good
+    where it is within `success` and `compare`. Any other is bad. With `failure`, only a value within `failure` is bad,
+    and one that is neither good nor bad is inconclusive.
     """
 
     name: str = ""
@@ -161,6 +193,7 @@ class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     web: WebQuery | None = None
     job: JobQuery | None = None
     golden: Golden | None = None
+    source: SourceQuery | None = None
     window: str = DEFAULT_WINDOW
     interval: str = DEFAULT_INTERVAL
     initial_delay: str = ""
@@ -178,13 +211,6 @@ class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     no_data: NoData = NoData.HOLD
     dry_run: bool = False
     """Measured and reported; it decides nothing."""
-
-
-class SecretKey(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One value of a Secret in the Rollout's namespace."""
-
-    name: str = ""
-    key: str = ""
 
 
 class ArgumentSource(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -10,6 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from controller.api.analysis import Analysis, AnalysisRun, MetricRecord
+from controller.api.analysis import ScriptRef as ScriptRef
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.quantity import IntOrPercent
 from controller.api.workloads import safe_hash
@@ -154,17 +155,6 @@ class GatewayRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     http_route_name: str | None = None
     script: str = ""
     params: dict[str, msgspec.Raw] = {}
-
-
-class ScriptRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A script in a ConfigMap of the Rollout's namespace, and the ServiceAccount there with whose rights it acts.
-
-    Without a key, the kind's key in the ConfigMap of all namespaces is used.
-    """
-
-    name: str = ""
-    key: str = ""
-    service_account_name: str = ""
 
 
 class NetworkRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

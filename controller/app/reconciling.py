@@ -20,6 +20,7 @@ from controller.app.tracing import passes
 from controller.app.watched import Watched
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
+from controller.effects.asking_scripts import KubeAskingScripts
 from controller.effects.gate_jobs import GateJobs
 from controller.effects.gate_secrets import GateSecrets
 from controller.effects.gateways.kube_objects import KubeGatewayObjects
@@ -34,6 +35,7 @@ from controller.kube.ledger import WriteLedger
 from controller.kube.resources import Resource
 from controller.outbound import golden
 from controller.outbound.egress import AllowList, api_server_addresses, parse_allowed
+from controller.outbound.exchanging import Exchanging
 from controller.outbound.fetching import Fetching
 from controller.outbound.measuring import Measuring
 from controller.reconcilers.account_rights import AccountRights
@@ -116,7 +118,8 @@ class Reconciling:
     async def _reconcile_certified(self, certified: asyncio.Event) -> None:
         # The worker is called with a certificate that the endpoint's keeper has written.
         await certified.wait()
-        worker, measures = self._worker(), self._measuring()
+        worker = self._worker()
+        measures = self._measuring(worker)
         try:
             await self._reconcile_with(worker, measures)
         finally:
@@ -218,7 +221,7 @@ class Reconciling:
             metrics=self._metrics,
         )
 
-    def _measuring(self) -> Measuring:
+    def _measuring(self, worker: ScriptClient) -> Measuring:
         """The metric sources: the addresses that the administrator has allowed, and never the API server's."""
         settings = self._settings
         prometheus = filter(None, (settings.prometheus,))
@@ -234,7 +237,14 @@ class Reconciling:
         )
         wake = self._watched.rollouts.keys.add
         jobs = GateJobs(self._client, self._clock.now, self._random)
-        return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs)
+        scripts = KubeAskingScripts(
+            self._scripts.resolve_asking,
+            worker,
+            self._account_rights,
+            self._watched.gateways(self._client),
+        )
+        asking = Exchanging(fetching, scripts, self._clock.now)
+        return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs, asking)
 
     def _forget(self, resource: Resource, key: Key) -> None:
         """The object is gone: drop the list of scripts that its passes tried, and its Events."""

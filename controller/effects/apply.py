@@ -31,14 +31,12 @@ from controller.effects import (
     kept_revisions,
     missing_pods,
     objects,
-    podsets,
     rebuilding,
     rehearsing,
     reverts,
     rollouts,
     services,
     taking_over,
-    trafficroutings,
     workloads,
 )
 from controller.effects.writes import Writes
@@ -97,10 +95,9 @@ class WorkloadKinds(Protocol):
 
 
 ActionOnKind = (
-    decision.LabelWorkload
-    | decision.FreezeWorkload
-    | decision.MoveSet
-    | decision.ReleaseSet
+    decision.FreezeWorkload
+    | decision.MoveWorkload
+    | decision.ReleaseWorkload
     | decision.SetCurrentRevision
     | decision.RevertTemplate
     | decision.WriteTemplate
@@ -119,6 +116,10 @@ class Effects:
     def __init__(self, writes: Writes, routes: Routes) -> None:
         self.writes = writes
         self.routes = routes
+
+    def resource(self, kind: KindName) -> Resource | None:
+        """How an object of this kind is addressed; None when the kind is not served."""
+        return known_workload(*kind) or objects.BUILT_IN.get(kind)
 
     async def apply(self, action: Action) -> Outcome:
         """Carry out one action."""
@@ -162,7 +163,7 @@ class Pass(Effects):
 
     def resource(self, kind: KindName) -> Resource | None:
         """How an object of this kind is addressed; None when the kind is not served."""
-        return known_workload(*kind) or objects.BUILT_IN.get(kind) or self.kinds.resource(kind)
+        return super().resource(kind) or self.kinds.resource(kind)
 
     async def remove_finalizer(self, _action: decision.RemoveFinalizer) -> Done:
         """Let the Rollout go."""
@@ -187,7 +188,17 @@ def _writes(action: type[A], effect: Callable[[Writes, A], Awaitable[Outcome]]) 
 
 
 def _to_object(action: type[W], effect: Callable[[Writes, Resource, W], Awaitable[Outcome]]) -> Row:
-    return _to_template(action, lambda writes, resource, fact, _: effect(writes, resource, fact))
+    async def apply(now: Effects, fact: W) -> Outcome:
+        resource = now.resource(fact.kind)
+        if resource is None:
+            return _not_served(fact.kind)
+        return await effect(now.writes, resource, fact)
+
+    return _by(action, apply)
+
+
+def _not_served(kind: KindName) -> NotYet:
+    return NotYet(f"{kind.kind} ({kind.api_version}) is not served")
 
 
 def _to_template(
@@ -196,7 +207,7 @@ def _to_template(
     async def apply(now: Pass, fact: W) -> Outcome:
         resource = now.resource(fact.kind)
         if resource is None:
-            return NotYet(f"{fact.kind.kind} ({fact.kind.api_version}) is not served")
+            return _not_served(fact.kind)
         return await effect(now.writes, resource, fact, now.rollout)
 
     return _by(action, apply)
@@ -206,18 +217,14 @@ EFFECTS: dict[type[object], Effect] = dict(
     [
         _by(decision.PrepareRollout, Pass.prepare_rollout),
         _by(decision.RemoveFinalizer, Pass.remove_finalizer),
-        _to_object(decision.LabelWorkload, workloads.label_workload),
         _to_object(decision.FreezeWorkload, freezing.freeze),
-        _to_object(decision.MoveSet, podsets.move),
-        _to_object(decision.ReleaseSet, podsets.release),
-        _to_object(decision.SetCurrentRevision, podsets.set_current_revision),
+        _to_object(decision.MoveWorkload, workloads.move),
+        _to_object(decision.ReleaseWorkload, workloads.release),
+        _to_object(decision.SetCurrentRevision, workloads.set_current_revision),
         _to_template(decision.RevertTemplate, reverts.revert),
         _to_object(decision.WriteTemplate, reverts.write_template),
         _to_template(decision.StampTemplate, reverts.stamp),
         _writes(decision.KeepRelease, kept_revisions.keep),
-        _writes(decision.DropKept, kept_revisions.drop),
-        _writes(decision.PaceDeployment, workloads.pace),
-        _writes(decision.ReleaseDeployment, workloads.release),
         _writes(decision.EnsureCanaryDeployment, workloads.ensure_canary),
         _to_object(decision.DeleteObject, objects.delete),
         _to_object(decision.SetSize, objects.size),
@@ -245,14 +252,10 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.FreeAutoscaler, autoscalers.free),
         _writes(decision.KeepConfig, configs.keep),
         _writes(decision.RestoreConfig, configs.restore),
-        _writes(decision.DropConfig, configs.drop),
-        _writes(decision.SetFinalizers, trafficroutings.set_finalizers),
         _by(decision.Measure, Pass.measure),
         _to_object(decision.TakeOverWorkload, taking_over.workload),
-        _writes(decision.TakeOverCanary, taking_over.canary),
-        _writes(decision.TakeOverAutoscaler, taking_over.autoscaler),
         _writes(decision.DropBatchRelease, taking_over.drop_batch_release),
         _by(decision.RecordRelease, lambda now, fact: now.histories.record(fact)),
     ]
 )
-"""The effect of every action; those on routes and finalizers need `Effects` only, the others a `Pass`."""
+"""The effect of every action; those on routes and metadata need `Effects` only, the others a `Pass`."""

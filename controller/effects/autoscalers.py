@@ -3,6 +3,7 @@
 Invariant: a write tests the version that was observed; a restore that a killed controller left half-done is repeated.
 """
 
+from controller.api.jsontree import JsonObject
 from controller.api.names import ORIGINAL_BEHAVIOR
 from controller.domain.decision import Done, FreeAutoscaler, PauseAutoscaler
 from controller.domain.pods.held_autoscalers import PAUSED_BEHAVIOR
@@ -15,12 +16,15 @@ BEHAVIOR = "/spec/behavior"
 
 
 async def pause(writes: Writes, action: PauseAutoscaler) -> Done:
-    """Disable scaling in both directions; the owner's policies stay in the object."""
+    """Disable scaling in both directions; the owner's policies stay in the object, and it names its workload."""
     metadata = {
         "resourceVersion": action.resource_version,
         "annotations": {ORIGINAL_BEHAVIOR: action.original},
     }
-    patch = {"metadata": metadata, "spec": {"behavior": PAUSED_BEHAVIOR}}
+    spec: JsonObject = {"behavior": PAUSED_BEHAVIOR}
+    if action.target:
+        spec["scaleTargetRef"] = {"name": action.target}
+    patch = {"metadata": metadata, "spec": spec}
     await writes.merge(HPAS, action.autoscaler, patch)
     return Done(wrote=True)
 

@@ -15,7 +15,6 @@ from controller.domain import reasons
 from controller.domain.config.references import named
 from controller.domain.decision import (
     Done,
-    DropConfig,
     KeepConfig,
     Outcome,
     Refusal,
@@ -69,12 +68,6 @@ async def restore(writes: Writes, action: RestoreConfig) -> Outcome:
     operations = _contents(action.resource_version, content)
     # Otherwise the owner's next server-side apply would conflict with our fields.
     await writes.give_back(resource, action.target, operations)
-    return Done(wrote=True)
-
-
-async def drop(writes: Writes, action: DropConfig) -> Done:
-    """Delete the copy."""
-    await writes.delete(RESOURCES[action.kind], action.copy, action.uid)
     return Done(wrote=True)
 
 

@@ -12,7 +12,7 @@ from controller.api.meta import Key, OwnerReference
 from controller.api.names import KEPT_FOR
 from controller.api.podsets import ControllerRevision, kept_facts
 from controller.api.workloads import template_hash
-from controller.domain.decision import Done, DropKept, KeepRelease
+from controller.domain.decision import Done, KeepRelease
 from controller.effects.writes import Writes
 from controller.errors import NotFound
 from controller.kube.resources import CONTROLLER_REVISIONS
@@ -26,12 +26,6 @@ async def keep(writes: Writes, action: KeepRelease) -> Done:
         template = msgspec.json.encode(found) if found is not None else b""
     made = await writes.create(CONTROLLER_REVISIONS, action.revision, _body(action, template))
     return Done(wrote=made)
-
-
-async def drop(writes: Writes, action: DropKept) -> Done:
-    """Delete it."""
-    await writes.delete(CONTROLLER_REVISIONS, action.revision, action.uid)
-    return Done(wrote=True)
 
 
 async def read(writes: Writes, key: Key, rollout: OwnerReference) -> JsonObject | None:

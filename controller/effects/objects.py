@@ -10,12 +10,32 @@ from controller.effects.patches import Operation, object_is, pointer
 from controller.effects.writes import Writes
 from controller.errors import NotFound
 from controller.kube.client import Propagation
-from controller.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, SERVICES, Resource
+from controller.kube.resources import (
+    CONFIG_MAPS,
+    CONTROLLER_REVISIONS,
+    DEPLOYMENTS,
+    PODS,
+    REPLICA_SETS,
+    SECRETS,
+    SERVICES,
+    TRAFFIC_ROUTINGS,
+    Resource,
+)
 
 BUILT_IN = {
-    (each.api_version, each.kind): each for each in (DEPLOYMENTS, REPLICA_SETS, PODS, SERVICES)
+    (each.api_version, each.kind): each
+    for each in (
+        DEPLOYMENTS,
+        REPLICA_SETS,
+        PODS,
+        SERVICES,
+        CONTROLLER_REVISIONS,
+        CONFIG_MAPS,
+        SECRETS,
+        TRAFFIC_ROUTINGS,
+    )
 }
-"""Kinds that every cluster serves; others are looked up."""
+"""Kinds that every cluster serves, and our own; others are looked up."""
 
 
 async def delete(writes: Writes, resource: Resource, action: DeleteObject) -> Done:
@@ -53,6 +73,10 @@ async def mark(writes: Writes, resource: Resource, action: SetMetadata) -> Done:
         "annotations": action.annotations,
     }
     metadata: JsonObject = {name: value for name, value in fields.items() if value}
+    if action.finalizers is not None:
+        metadata["finalizers"] = list(action.finalizers)
+    if action.disowned:
+        metadata["ownerReferences"] = None
     try:
         await writes.merge(resource, action.object, {"metadata": metadata})
     except NotFound:

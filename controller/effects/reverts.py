@@ -9,7 +9,7 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.meta import Key, OwnerReference
-from controller.api.names import IN_PROGRESSING, POD_TEMPLATE_HASH, V1BETA1
+from controller.api.names import POD_TEMPLATE_HASH, V1BETA1
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import DEPLOYMENT, WorkloadKind, workload_kind
 from controller.api.workloads import template_hash
@@ -32,6 +32,7 @@ from controller.domain.decision import (
     StampTemplate,
     WriteTemplate,
 )
+from controller.domain.pods.marks import hold_on
 from controller.effects import kept_revisions
 from controller.effects.freezing import plain
 from controller.effects.patches import Operation, generation_is
@@ -113,7 +114,7 @@ async def stamp(
     stored = _judged(old, changed(old, _TEMPLATE, template), action, rollout)
     if isinstance(stored, Refused):
         return Refusal(reasons.CONFIG_NOT_HELD, stored.message, object=str(action.workload))
-    if IN_PROGRESSING not in child(stored, "metadata", "annotations"):
+    if not hold_on(stored).marked:
         text = (
             f"{action.kind.kind} {action.workload} is not held for a release as it is, so its changed configuration is "
             "not released: its own controller may be off (OnDelete), or none of its pods may be wanted"

@@ -8,12 +8,6 @@ import contextlib
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
-from controller.api.names import (
-    CONTROL_INFO,
-    ORIGINAL_BEHAVIOR,
-    ROLLOUT_UID,
-    TEMPLATE_HASH,
-)
 from controller.api.workload_kinds import workload_kind
 from controller.domain.admission.taking_over import Taking, taken_over
 from controller.domain.admission.verdict import json_patch
@@ -21,16 +15,13 @@ from controller.domain.decision import (
     Done,
     DropBatchRelease,
     NotYet,
-    TakeOverAutoscaler,
-    TakeOverCanary,
     TakeOverWorkload,
 )
-from controller.domain.pods.held_autoscalers import PAUSED_BEHAVIOR
 from controller.effects.freezing import plain
 from controller.effects.patches import generation_is
 from controller.effects.writes import Writes
 from controller.errors import NotFound
-from controller.kube.resources import BATCH_RELEASES, DEPLOYMENTS, HPAS, Resource
+from controller.kube.resources import BATCH_RELEASES, Resource
 
 
 async def workload(writes: Writes, resource: Resource, action: TakeOverWorkload) -> Done | NotYet:
@@ -44,32 +35,6 @@ async def workload(writes: Writes, resource: Resource, action: TakeOverWorkload)
     operations = json_patch(old, taken_over(old, kind, taking))
     tested = [generation_is(action.generation), *map(plain, operations)]
     await writes.patch(resource, action.workload, tested)
-    return Done(wrote=True)
-
-
-async def canary(writes: Writes, action: TakeOverCanary) -> Done:
-    """Without its owner, the BatchRelease, and without the finalizer that only the original takes off."""
-    metadata = {
-        "resourceVersion": action.resource_version,
-        "ownerReferences": None,
-        "finalizers": list(action.finalizers) or None,
-        "labels": {ROLLOUT_UID: action.rollout_uid},
-        "annotations": {TEMPLATE_HASH: action.template_hash, CONTROL_INFO: None},
-    }
-    await writes.merge(DEPLOYMENTS, action.deployment, {"metadata": metadata})
-    return Done(wrote=True)
-
-
-async def autoscaler(writes: Writes, action: TakeOverAutoscaler) -> Done:
-    """Restore the name of its target, and pause scaling until the end of the release."""
-    patch = {
-        "metadata": {
-            "resourceVersion": action.resource_version,
-            "annotations": {ORIGINAL_BEHAVIOR: action.original},
-        },
-        "spec": {"scaleTargetRef": {"name": action.target}, "behavior": PAUSED_BEHAVIOR},
-    }
-    await writes.merge(HPAS, action.autoscaler, patch)
     return Done(wrote=True)
 
 

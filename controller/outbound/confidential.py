@@ -27,7 +27,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """What a server answered; names of headers are in small letters."""
+    """The answer of a server; names of headers are in small letters."""
 
     status: int
     headers: Headers

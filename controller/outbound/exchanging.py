@@ -78,7 +78,7 @@ class Exchanging:
         self._entropy = entropy
 
     async def called(self, call: Call) -> Outcome:
-        """What the script says in the end. Raises `Failed`, without a value of a Secret in its text."""
+        """The last answer of the script. Raises `Failed`, without a value of a Secret in its text."""
         script = self._scripts.find(call.wanted)
         given = Given(call.question.params, call.secrets)
         if why := why_not_run(call.wanted.does, script.header, given):
@@ -177,6 +177,8 @@ class _Run:
                 return HttpAnswer(found.status, found.headers, body)
 
     def _request(self, asked: Outgoing) -> Request:
+        if asked.sign is not None:
+            raise Failed(f"{self._call.wanted}: this version signs no requests by {asked.sign}")
         return Request(
             self._call.wanted.namespace,
             asked.url,

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,7 +20,8 @@ from controller.domain.decision import Measure
 from controller.domain.gates.jobs import job_name
 from controller.domain.gates.measurement import Measurement
 from controller.domain.gates.watching import Answer
-from controller.outbound import prometheus, web
+from controller.outbound import prometheus, source, web
+from controller.outbound.exchanging import Exchanging
 from controller.outbound.fetching import Failed, Fetching
 from controller.outbound.job import Jobs
 
@@ -39,8 +41,10 @@ class Measuring:
         now: Callable[[], datetime],
         default_address: str = "",
         jobs: Jobs | None = None,
+        exchanging: Exchanging | None = None,
     ) -> None:
-        """Without `jobs` a metric that is a Job is an error."""
+        """Without `jobs` a metric that is a Job is an error, and without `exchanging` one that a script asks."""
+        self._exchanging = exchanging
         self._fetching = fetching
         self._wake = wake
         self._now = now
@@ -118,6 +122,8 @@ class Measuring:
         try:
             if asked.metric.job is not None:
                 return await self._job(key, asked, query)
+            if asked.metric.source is not None:
+                return await self._by_script(key, asked)
             new, stable = await _both(
                 self._side(key.namespace, asked.metric),
                 self._side(key.namespace, asked.stable) if asked.stable is not None else _nothing(),
@@ -144,13 +150,25 @@ class Measuring:
         value = 1.0 if ran.succeeded else 0.0
         return Measurement(at=self._now(), value=value, query=query, words=ran.words)
 
+    async def _by_script(self, key: Key, asked: Measure) -> Measurement:
+        if self._exchanging is None:
+            raise Failed("a script is run by the controller only")
+        call = partial(source.call_of, key, asked, self._exchanging.time())
+        new, stable = await _both(
+            source.ask(self._exchanging, call(asked.metric, "canary")),
+            source.nothing()
+            if asked.stable is None
+            else source.ask(self._exchanging, call(asked.stable, "stable")),
+        )
+        return source.measurement(self._now(), asked, new, stable)
+
     async def _side(self, namespace: str, metric: Metric) -> web.Page:
         """The value and the number of samples of one revision."""
         if metric.web is not None:
             return await web.ask(self._fetching, namespace, metric.web)
         asked = metric.prometheus
         if asked is None:
-            raise Failed("a metric needs one of prometheus, web, job and golden")
+            raise Failed("a metric needs one of prometheus, web, job, golden and source")
         samples = (
             self._shared_query(namespace, asked, asked.samples)
             if metric.min_samples and asked.samples
@@ -164,6 +182,8 @@ class Measuring:
         metric = asked.metric
         if metric.job is not None:
             return f"Job {job_name(key, asked)}"
+        if metric.source is not None:
+            return f"source {metric.source.script}"
         if metric.prometheus is not None:
             return metric.prometheus.query
         return web.shown(metric.web) if metric.web is not None else ""

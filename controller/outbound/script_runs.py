@@ -32,11 +32,11 @@ class FoundScript(Protocol):
 
     @property
     def header(self) -> ScriptHeader:
-        """What it says about itself."""
+        """Its header."""
         ...
 
     async def run(self, obj: bytes, *, tenant: str, request_id: str) -> bytes:
-        """What it returns for `obj`, as JSON. Raises `Failed` with its words."""
+        """Its answer for `obj`, as JSON. Raises `Failed` with its words."""
         ...
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from controller.api.meta import ObjectMeta
-from controller.domain.decision import ALONE, Action, Decided, Done, NotYet, Refusal
+from controller.domain.decision import Action, Decided, Done, NotYet, Refusal, stands_alone
 from controller.effects.apply import Effects
 from controller.reconcilers.retries import RefusalWaits
 
@@ -38,7 +38,7 @@ async def carry_out(
                 wake_after = earlier(wake_after, after)
                 break
             case Refusal() as refusal:
-                undone = () if isinstance(action, ALONE) else decision.actions[number:]
+                undone = () if stands_alone(action) else decision.actions[number:]
                 decision = refused(decision, refusal, undone)
                 again = waits.next(meta.key, meta.generation, refusal)
                 wake_after = earlier(wake_after, again)

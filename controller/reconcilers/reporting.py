@@ -16,7 +16,7 @@ from controller.api.rollout import MoonshiftStatus, Rollout, RolloutStatus, Step
 from controller.domain import reasons
 from controller.domain.decision import Decision, Note
 from controller.domain.observation import Observation
-from controller.domain.rollout.approvals.pause import a_person_is_waited_for
+from controller.domain.rollout.approvals.pause import a_person_ends_the_step
 from controller.domain.rollout.words.messages import status_refused
 from controller.domain.rollout.words.release_value import as_stored
 from controller.domain.rollout.words.status import condition
@@ -118,7 +118,7 @@ class Reporting:
         if not before.state or before.state_since is None:
             return
         held = seen.rollout.spec.strategy.paused
-        if held or a_person_is_waited_for(as_stored(seen, now)):
+        if held or a_person_ends_the_step(as_stored(seen, now)):
             waited = "people"
         else:
             waited = "timer" if before.state == StepState.STEP_PAUSED else "work"

@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from controller.api.meta import Key, ObjectMeta
+from controller.domain.exchange.answer import Does
 from controller.errors import WorkerUnavailable
 from controller.kube.store import Store
 from controller.reconcilers.scripts import ConfigMap
@@ -245,6 +246,10 @@ def _problem(answer: ScriptAnswer) -> str:
 def _key_problem(key: str) -> str:
     """Why no look-up can find this key; empty if a look-up can."""
     kind, _, group = key.removeprefix(SCRIPT_PREFIX).partition(".")
+    if any(key.removeprefix(f"{PREFIX}{does}.") not in ("", key) for does in Does):
+        return ""
     if key.startswith(SCRIPT_PREFIX) and kind and group:
         return ""
-    return f"names nothing: {SCRIPT_PREFIX}<Kind>.<group> or {SCRIPT_PREFIX}ingress.<class> is expected"
+    asking = ", ".join(f"{PREFIX}{does}.<name>" for does in Does)
+    of_gateways = f"{SCRIPT_PREFIX}<Kind>.<group>, {SCRIPT_PREFIX}ingress.<class>"
+    return f"names nothing: {of_gateways}, or one of {asking} is expected"

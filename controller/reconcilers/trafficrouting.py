@@ -20,7 +20,7 @@ from controller.domain.decision import (
     Outcome,
     Reference,
     Refusal,
-    SetFinalizers,
+    SetMetadata,
 )
 from controller.domain.observation import Observation, RouteSeen
 from controller.domain.rollout.routes.empty_side_record import removes_the_stable_side
@@ -147,7 +147,7 @@ class _Effects(Effects):
 
     async def apply(self, action: Action) -> Outcome:
         outcome = await super().apply(action)
-        if isinstance(action, SetFinalizers) and isinstance(outcome, Done):
+        if isinstance(action, SetMetadata) and isinstance(outcome, Done):
             self.changed = True
             return NotYet("the finalizers are seen by the next pass")
         return outcome

@@ -21,7 +21,8 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Deployment, ReplicaSet, label_value
 from controller.domain.availability import Availability, Loading, Unavailable
-from controller.domain.decision import Reference
+from controller.domain.decision import OwnScript, Reference
+from controller.domain.gates.templates import own_scripts_of
 from controller.domain.observation import (
     Observation,
     RevisionSeen,
@@ -174,7 +175,7 @@ class World:
         if rollout is None:
             self.forget(key)
             return None
-        self._hold_scripts(key, _references(rollout))
+        self._hold_scripts(key, _references(rollout), own_scripts_of(rollout))
         self._hold(key, self._kinds_of(rollout))
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         shared = self._shared_routing(rollout)
@@ -219,11 +220,14 @@ class World:
         if self._config_objects is not None:
             self._config_objects.release(owner)
 
-    def _hold_scripts(self, owner: Key, references: tuple[Reference, ...]) -> None:
+    def _hold_scripts(
+        self, owner: Key, references: tuple[Reference, ...], others: tuple[OwnScript, ...] = ()
+    ) -> None:
         """Keep the namespace's own scripts watched; postpones the pass until each is known."""
         if self._own_scripts is None:
             return
         wanted = {r.own_script.config_map_key for r in references if r.own_script is not None}
+        wanted |= {own.config_map_key for own in others}
         self._own_scripts.keep_watched(owner, wanted)
         for config_map in wanted:
             if isinstance(state := self._own_scripts.availability(config_map), Loading):

@@ -63,6 +63,11 @@ class MissingScript(msgspec.Struct, frozen=True):
     reason: str
 
 
+def asking_key(does: str, name: str) -> str:
+    """The key of a script that asks, in a ConfigMap."""
+    return f"lua.{does}.{name}"
+
+
 def _hash(text: bytes, modules: tuple[Module, ...], about: bytes) -> str:
     whole = hashlib.sha256(text)
     for part in (*(f"{m.name}:".encode() + m.text for m in modules), about):
@@ -152,13 +157,18 @@ class ScriptLibrary:
     ) -> Script | MissingScript:
         """The script of a namespace for a kind; `data` is its ConfigMap's, None if there is none."""
         key = own.key or f"{_KEY_PREFIX}{kind}.{group}"
+        return self._own(own, key, f"{kind} of {group}", data)
+
+    def _own(
+        self, own: OwnScript, key: str, what: str, data: Mapping[str, str] | None
+    ) -> Script | MissingScript:
         where = f"ConfigMap {own.config_map_key}"
         if data is None:
             return MissingScript(f"{where}, which scriptRef names, does not exist: create it")
         text = data.get(key, "")
         if not text.strip():
             return MissingScript(
-                f"no script for {kind} of {group} in key {key} of {where}: add the key, or name another one "
+                f"no script for {what} in key {key} of {where}: add the key, or name another one "
                 "(scriptRef.key)"
             )
         return complete(
@@ -168,6 +178,21 @@ class ScriptLibrary:
             self._texts,
             self._modules,
         )
+
+    def resolve_asking(
+        self, does: str, name: str, config_map: Mapping[str, str] | None
+    ) -> Script | MissingScript:
+        """The script of a source, a check or a target; the ConfigMap's outranks the packaged one."""
+        key = asking_key(does, name)
+        return self._resolve(
+            f"{does} {name}", f"{does}/{name}.lua", key, "auto", config_map, first="configMap"
+        )
+
+    def resolve_own_asking(
+        self, own: OwnScript, does: str, name: str, data: Mapping[str, str] | None
+    ) -> Script | MissingScript:
+        """The same among the scripts of a namespace; `data` is its ConfigMap's, None if there is none."""
+        return self._own(own, own.key or asking_key(does, name), f"{does} {name}", data)
 
     def resolve_ingress(
         self, class_type: str, choice: Choice, config_map: Mapping[str, str] | None

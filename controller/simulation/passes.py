@@ -4,7 +4,7 @@ Invariant: a pass runs exactly as in a process of the product. A caller can add 
 actions, an action that is refused, a change between observation and action.
 """
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from random import Random
 from typing import Any, Protocol, TypeVar
@@ -14,7 +14,17 @@ from msgspec import structs
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.domain.availability import Unavailable
-from controller.domain.decision import Action, Decision, Note, Outcome, Reference
+from controller.domain.decision import (
+    Action,
+    Decision,
+    DeleteObject,
+    Note,
+    Outcome,
+    Reference,
+    Refusal,
+    SetMetadata,
+    SetSize,
+)
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide
 from controller.domain.traffic.plan.header import ScriptHeader
@@ -146,6 +156,14 @@ class _Reporting(Reporting):
         super().report(seen, decision, now)
 
 
+def _refusal_of(action: Action, refusals: Mapping[str, Refusal]) -> Refusal | None:
+    """The refusal of this action, or of this action on objects of its kind: `DeleteObject Service`."""
+    name = type(action).__name__
+    if isinstance(action, DeleteObject | SetSize | SetMetadata):
+        return refusals.get(f"{name} {action.kind.kind}") or refusals.get(name)
+    return refusals.get(name)
+
+
 class _Effects(Pass):
     """The real effects, except for refused actions, up to the action before which the process dies."""
 
@@ -155,8 +173,7 @@ class _Effects(Pass):
         around, state = self.around, self.around.state
         around.fault.before_action()
         before = state.version
-        refused = state.refusals.get(type(action).__name__)
-        outcome = refused or await super().apply(action)
+        outcome = _refusal_of(action, state.refusals) or await super().apply(action)
         if state.version != before:
             around.acted()
         return outcome

@@ -31,7 +31,7 @@ from controller.domain.traffic.original.content import content_of
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode, same
 from controller.effects.gateways import ScriptRunner
-from controller.kube.resources import SERVICES
+from controller.kube.resources import DEPLOYMENTS, SERVICES
 from controller.outbound.golden import packaged
 from controller.simulation import gates
 from controller.simulation.api_server.server import Admission
@@ -59,6 +59,8 @@ class Scene(msgspec.Struct, frozen=True):
     services: tuple[JsonObject, ...] = ()
     objects: tuple[JsonObject, ...] = ()
     """The gateway objects."""
+    beside: tuple[JsonObject, ...] = ()
+    """Deployments of other workloads whose pods are behind the same Services."""
     templates: dict[TemplateRef, AnalysisTemplate] = {}
     """Templates that gates name."""
     series: dict[str, tuple[float | str, ...]] = {}
@@ -139,6 +141,8 @@ class _Play:
             cluster.analysis_templates.put(template)
         for service in scene.services:
             cluster.services.store(service, SERVICES)
+        for item in scene.beside:
+            cluster.deployments.store(item, DEPLOYMENTS)
         for item in scene.objects:
             place = text(item, "apiVersion"), text(item, "kind")
             store_whole(cluster.server, item, resource_of_kind(*place))

@@ -21,7 +21,7 @@ from controller.domain.admission.named import Named
 from controller.domain.admission.other_routes import words_of_neighbours
 from controller.domain.admission.surroundings import Absent, Exists, Seen, Template, Unknown
 from controller.domain.availability import NotServed, Unavailable
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import DEPLOYMENTS, SERVICES, TRAFFIC_ROUTINGS, Resource
@@ -215,14 +215,16 @@ def _read_as(one: Named, raw: bytes | msgspec.Raw) -> Seen:
         workload = decoded(raw, _Workload)
         spec = workload.spec
         return _template(
-            spec.template, spec.replicas, spec.min_ready_seconds or 0, marked_for(workload)
+            spec.template, spec.replicas, spec.min_ready_seconds or 0, hold_on(workload).rollout
         )
     return Exists()
 
 
 def _of_deployment(found: Deployment) -> Seen:
     template = msgspec.json.decode(found.spec.template, type=_Template)
-    return _template(template, found.spec.replicas, found.spec.min_ready_seconds, marked_for(found))
+    return _template(
+        template, found.spec.replicas, found.spec.min_ready_seconds, hold_on(found).rollout
+    )
 
 
 def _template(

@@ -7,7 +7,7 @@
 -- Invariant: everything used here is a local captured when the state was built; a script that replaces `string.find`
 -- changes nothing here. Failures are raised as tables {message=}.
 --
--- Returns: decode(text, max_depth, without_control), shape, wide, canonical(number), empty_lists.
+-- Returns: decode(text, max_depth, without_control, null), shape, wide, canonical(number), empty_lists.
 
 local byte, char, find, format, sub = string.byte, string.char, string.find, string.format, string.sub
 local concat = table.concat
@@ -40,7 +40,7 @@ end
 
 -- `escape` is the position of the next backslash (or beyond the end). In a `clean` text, without any control character,
 -- a string ends at the next quote if no backslash stands before it, so no pattern has to examine every byte.
-local text, max_depth, clean, escape
+local text, max_depth, clean, escape, kept_null
 
 local function where(message, position)
   local line, start = 1, 1
@@ -249,7 +249,7 @@ local function decode_object(position, depth, named)
   end
 end
 
--- A null is nil. `position` is at the first byte of the value, `key` is its key if it is a member of an object.
+-- A null is nil, or the value that the caller wants for it. `position` is at the first byte of the value, `key` is its key if it is a member of an object.
 function decode_value(position, depth, key)
   local b = byte(text, position)
   if b == 34 then return decode_string(position + 1) end
@@ -260,13 +260,14 @@ function decode_value(position, depth, key)
   end
   if b == 116 and sub(text, position, position + 3) == 'true' then return true, position + 4 end
   if b == 102 and sub(text, position, position + 4) == 'false' then return false, position + 5 end
-  if b == 110 and sub(text, position, position + 3) == 'null' then return nil, position + 4 end
+  if b == 110 and sub(text, position, position + 3) == 'null' then return kept_null, position + 4 end
   return decode_number(position)
 end
 
--- `without_control`: the caller guarantees that no byte of the text is a control character.
-local function decode(source, depth, without_control)
-  text, max_depth, clean = source, depth, without_control
+-- `without_control`: the caller guarantees that no byte of the text is a control character. `null`: the value of a null in the
+-- text; without it a null is absent.
+local function decode(source, depth, without_control, null)
+  text, max_depth, clean, kept_null = source, depth, without_control, null
   escape = clean and find(source, '\\', 1, true) or huge
   local position = skip(1)
   local value

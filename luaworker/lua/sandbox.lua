@@ -230,11 +230,15 @@ local function json_encode(value)
   return nil, problem(result)
 end
 
-local function json_decode(source)
+-- With {nulls = true} a null is json.null: a list keeps the places of its items.
+local function json_decode(source, options)
   if type(source) ~= 'string' then
     error("bad argument #1 to 'decode' (string expected, got " .. type(source) .. ')', 2)
   end
-  local ok, result = pcall(decode, source, 100)
+  if options ~= nil and type(options) ~= 'table' then
+    error("bad argument #2 to 'decode' (table expected, got " .. type(options) .. ')', 2)
+  end
+  local ok, result = pcall(decode, source, 100, false, options and rawget(options, 'nulls') == true and null or nil)
   if ok then return result end
   return nil, problem(result)
 end

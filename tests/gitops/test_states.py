@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from controller.api.rollout import Phase, Rollout, StepState
-from controller.cli.views.steps import current_state
-from controller.cli.views.waiting import awaits_approval, stalled
+from controller.cli.views.waiting import stalled
+from controller.domain.rollout.approvals.pause import awaits_approval
+from controller.domain.rollout.words.release_context import current_state
 from tests.gitops import argocd
 from tests.gitops.kstatus import Status, kstatus
 from tests.gitops.states import every_state

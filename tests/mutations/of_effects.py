@@ -33,12 +33,12 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
-        "controller.effects.podsets",
+        "controller.effects.workloads",
         (
             "a set is moved by whoever comes late",
             "move",
             without("generation_is"),
-            "component/effects/test_podsets.py::test_a_late_move_of_a_set_changes_nothing",
+            "component/effects/test_moved_workloads.py::test_a_late_move_of_a_set_changes_nothing",
         ),
     ),
     *named(

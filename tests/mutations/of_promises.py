@@ -41,9 +41,15 @@ OF_PROMISES: tuple[Mutation, ...] = (
         "controller.domain.rollout.routes.other_workloads",
         (
             "pods of another workload lose their requests without a warning",
-            "warnings",
+            "_pins_with_other_pods",
             never("number"),
             "unit/domain/rollout/routes/test_other_workloads.py::test_pods_of_another_workload_behind_a_pinned_service_are_warned_of_once",
+        ),
+        (
+            "a pin empties the subset of another workload",
+            "would_empty_a_subset",
+            never("subsets"),
+            "unit/domain/rollout/routes/test_other_workloads.py::test_a_pin_that_would_empty_the_subset_of_another_workload_is_refused_before_a_pod_is_made",
         ),
     ),
     *named(

@@ -26,9 +26,13 @@ from controller.cli.reading.found_rollouts import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.terminal import say
 from controller.cli.views.any_workload import AnyWorkload
-from controller.cli.views.steps import current_state, current_step, steps_of
+from controller.cli.views.steps import steps_of
 from controller.cli.views.waiting import wait_sentence
-from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import (
+    current_state,
+    current_step,
+    moonshift_status,
+)
 from controller.errors import Conflict, MoonshiftError
 from controller.kube.resources import ROLLOUTS
 

@@ -15,9 +15,13 @@ from controller.cli.reading.arguments import one_rollout
 from controller.cli.reading.found_rollouts import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.terminal import say
-from controller.cli.views.steps import current_state, current_step, steps_of, under_way
+from controller.cli.views.steps import steps_of, under_way
 from controller.cli.views.waiting import at_zero, pods_asked_for
-from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import (
+    current_state,
+    current_step,
+    moonshift_status,
+)
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
 

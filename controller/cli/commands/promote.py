@@ -23,8 +23,6 @@ from controller.cli.reading.session import Session, run
 from controller.cli.terminal import say
 from controller.cli.views.any_workload import AnyWorkload
 from controller.cli.views.steps import (
-    current_state,
-    current_step,
     goes_on_by_itself,
     steps_of,
     under_way,
@@ -37,7 +35,11 @@ from controller.cli.views.waiting import (
     wait_sentence,
 )
 from controller.domain.rollout.words.goal import Goal
-from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.release_context import (
+    current_state,
+    current_step,
+    moonshift_status,
+)
 from controller.domain.rollout.words.status import condition
 from controller.kube.resources import ROLLOUTS
 

@@ -22,7 +22,8 @@ from controller.cli.reading.source import Source, named
 from controller.cli.terminal import say
 from controller.cli.views.any_workload import AnyWorkload
 from controller.cli.views.progress import EXIT_CODES, Progress, Stage, progress_of
-from controller.cli.views.waiting import awaits_approval, wait_verb
+from controller.cli.views.waiting import wait_verb
+from controller.domain.rollout.approvals.pause import awaits_approval
 from controller.errors import MoonshiftError
 from controller.kube.store import Store
 

@@ -191,7 +191,13 @@ async def _tested(place: Place, options: GateTestOptions, access: Access) -> Exi
     found, namespace = chosen(place.given, options.step), place.namespace
     access = structs.replace(access, reads_secrets=place.client is not None)
     ready = [_asked(found, namespace, one, options, access) for one in found.gates]
-    async with sources(access, place.client) as asking:
+    scripts = any(
+        one.metric.source is not None
+        for _, asked in ready
+        if not isinstance(asked, Refusal)
+        for one in asked
+    )
+    async with sources(access, place.client, scripts=scripts) as asking:
         if options.replay is not None:
             return await _replayed(asking, ready, namespace, options)
         return await _tried(asking, ready, namespace, options)

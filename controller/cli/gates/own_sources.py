@@ -19,13 +19,20 @@ from yarl import URL
 from controller.api.analysis import Header, Metric, SecretRef
 from controller.cli.failures import Failure
 from controller.cli.files import read_text
+from controller.cli.script_tools.engine import Engine, private_worker
+from controller.domain.decision import OwnScript
 from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.watching import Asked
+from controller.effects.asking_scripts import KubeAskingScripts
 from controller.effects.gate_secrets import GateSecrets
+from controller.effects.gateways.script_accounts import Nobody
 from controller.kube.client import KubeClient
+from controller.kube.resources import Resource
 from controller.outbound.egress import Anywhere
+from controller.outbound.exchanging import Exchanging
 from controller.outbound.fetching import Failed, Fetching, Secrets
 from controller.outbound.measuring import Measuring
+from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
 
 COMMAND_LINE = "command-line"
 
@@ -136,14 +143,50 @@ class LiveSecrets:
 
 
 @contextlib.asynccontextmanager
-async def sources(access: Access, client: KubeClient | None = None) -> AsyncIterator[Sources]:
-    """Connections within the block; `client` reads the Secrets if `access` says so."""
+async def sources(
+    access: Access, client: KubeClient | None = None, *, scripts: bool = False
+) -> AsyncIterator[Sources]:
+    """Connections within the block; `client` reads the Secrets if `access` says so, a worker runs `scripts`."""
     secrets: Secrets = access
     if client is not None and not access.is_given:
         secrets = LiveSecrets(GateSecrets(client), access.address)
     fetching = Fetching(Anywhere(), secrets)
-    measuring = Measuring(fetching, lambda key: None, lambda: datetime.now(UTC))
-    try:
+    async with contextlib.AsyncExitStack() as running:
+        asking = None
+        if scripts:
+            engine = await running.enter_async_context(private_worker())
+            asking = Exchanging(fetching, _scripts(engine), _now)
+        measuring = Measuring(fetching, lambda key: None, _now, exchanging=asking)
+        running.push_async_callback(measuring.aclose)
         yield Sources(measuring, fetching)
-    finally:
-        await measuring.aclose()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _scripts(engine: Engine) -> KubeAskingScripts:
+    """The packaged scripts; those of a ConfigMap are known in a cluster only."""
+    library = ScriptLibrary.read()
+
+    def find(does: str, name: str, own: OwnScript | None) -> Script | MissingScript:
+        if own is not None:
+            return MissingScript(
+                f"the script {does} {name} of ConfigMap {own.config_map_key} is not read here: only packaged scripts "
+                "are; try your own with kubectl moonshift test-scripts"
+            )
+        return library.resolve_asking(does, name, None)
+
+    return KubeAskingScripts(find, engine, Nobody(), _NoObjects())
+
+
+class _NoObjects:
+    """No object is read from this machine."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        """Never."""
+        raise Failed(f"{namespace}/{name} is not read here")
+
+    async def served(self, api_version: str, kind: str) -> Resource | None:
+        """Never."""
+        return None

@@ -14,12 +14,12 @@ from controller.domain.traffic.tree import Tree
 from controller.kube.packaged_schemas import schema_of
 
 Rule = Callable[[JsonObject], bool]
-SOURCES = ("prometheus", "web", "job", "golden")
+SOURCES = ("prometheus", "web", "job", "golden", "source")
 
 
 def _samples_known(metric: JsonObject) -> bool:
     asked = "samples" in child(metric, "prometheus") or "samplesPath" in child(metric, "web")
-    return not metric.get("minSamples") or "golden" in metric or asked
+    return not metric.get("minSamples") or "golden" in metric or "source" in metric or asked
 
 
 def _in_order(bounds: JsonObject) -> bool:
@@ -58,15 +58,15 @@ OF_ANALYSES: dict[str, Rule] = {
     )
 }
 OF_METRICS: dict[str, Rule] = {
-    "give exactly one of prometheus, web, job and golden": _one_of(*SOURCES),
+    "give exactly one of prometheus, web, job, golden and source": _one_of(*SOURCES),
     "a Job measures the new revision only, so it cannot be compared": lambda metric: (
         not ("job" in metric and "compare" in metric)
     ),
     "compare is for numbers: equals and matches cannot stand beside it": lambda metric: (
         "compare" not in metric or not _has_rule(metric, "equals", "matches")
     ),
-    "matches is for the text of a web page": lambda metric: (
-        "web" in metric or not _has_rule(metric, "matches")
+    "matches is for the text of a web page or of a script": lambda metric: (
+        "web" in metric or "source" in metric or not _has_rule(metric, "matches")
     ),
     "consecutiveSuccess is greater than count": _row_fits,
     "say what a good value is: success, compare or both": _any_of("success", "compare", "job"),

@@ -12,7 +12,7 @@ from controller.api.workload_kinds import WorkloadKind, workload_kind
 from controller.cli.handover.finding import Finding, about, kubectl
 from controller.cli.handover.inventory import Inventory, finalizers_of
 from controller.domain.admission.taking_over import Taking, taken_over
-from controller.domain.pods.marks import read_record
+from controller.domain.pods.marks import hold_on
 from controller.domain.pods.originals import ANNOTATIONS, LABELS
 
 IMAGE = "kruise-rollout"
@@ -108,8 +108,7 @@ def _is_marked(workload: JsonObject, rollout: JsonObject) -> bool:
 
 
 def _is_ours(workload: JsonObject) -> bool:
-    kept = text(workload, "metadata", "annotations", names.ORIGINAL_STRATEGY)
-    return read_record(kept) is not None
+    return hold_on(workload).record is not None
 
 
 def _batch_release(seen: Inventory, one: JsonObject) -> Finding:
@@ -166,7 +165,7 @@ def _commands_to_release(workload: JsonObject) -> tuple[str, ...]:
     if kind is None:
         return (kubectl(workload, "edit"),)
     taken = taken_over(workload, kind, Taking("", "none"))
-    record = read_record(text(taken, "metadata", "annotations", names.ORIGINAL_STRATEGY))
+    record = hold_on(taken).record
     assert record is not None
     strategy = record.written_strategy
     spec: JsonObject

@@ -19,7 +19,8 @@ from controller.cli.failures import explain
 from controller.cli.reading.home import announced_namespace
 from controller.cli.reading.session import Session
 from controller.cli.views.look import since_when
-from controller.cli.views.waiting import at_zero, awaits_approval, pause_of
+from controller.cli.views.waiting import at_zero, pause_of
+from controller.domain.rollout.approvals.pause import awaits_approval
 from controller.domain.shards import shard_of, shards_counted
 from controller.errors import Forbidden, MoonshiftError
 from controller.kube.lease import KubeLeaseStore

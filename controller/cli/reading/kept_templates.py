@@ -20,7 +20,7 @@ from controller.cli.reading.facts import selector_text
 from controller.cli.reading.gateway_watches import look_up
 from controller.cli.reading.session import Session
 from controller.cli.views.any_workload import AnyWorkload
-from controller.domain.pods.marks import owners_record
+from controller.domain.pods.marks import hold_on
 from controller.domain.pods.running import revision_name
 from controller.domain.rollout.words.release_context import canary_status, moonshift_status
 from controller.domain.traffic.tree import Tree, decode_tree
@@ -97,7 +97,7 @@ async def _kept_by_release(
 
 def _named_by(workload: AnyWorkload) -> str:
     """The stable revision in the marks that admission put on the workload."""
-    record = owners_record(workload)
+    record = hold_on(workload).record
     recorded = record.stable_revision if record is not None else ""
     return workload.metadata.labels.get(STABLE_REVISION, "") or (
         recorded if isinstance(recorded, str) else ""

@@ -60,6 +60,11 @@ def mixed(case: Case) -> tuple[Remedy, ...]:
     return *route, case.edit("or correct the Rollout"), case.undo()
 
 
+def not_alone(case: Case) -> tuple[Remedy, ...]:
+    """Pods of another workload are behind the Service, and a route divides them by subsets."""
+    return case.edit("name a Service that leads to this workload only"), case.undo()
+
+
 def _subset(case: Case, kind: str, name: str) -> Remedy:
     return case.kubectl(f"edit {kind.lower()} {name}", "name a subset that has stable pods only")
 

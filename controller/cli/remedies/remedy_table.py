@@ -27,6 +27,7 @@ TABLE: dict[str, Answer] = {
     reasons.INVALID_TRAFFIC_ROUTING: of_objects.listed("trafficroutings -o yaml"),
     reasons.WORKLOAD_TAKEN: of_objects.taken,
     reasons.SERVICE_IN_USE: of_objects.in_use,
+    reasons.OTHER_PODS_BEHIND_SERVICE: of_objects.not_alone,
     reasons.SERVICE_WITHOUT_SELECTOR: of_objects.service,
     reasons.SERVICE_SELECTS_NO_POD: of_objects.service,
     **dict.fromkeys(

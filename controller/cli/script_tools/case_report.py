@@ -53,7 +53,13 @@ def summary(reports: list[Report], seconds: float) -> Text:
     checks = [check for report in reports for check in report.checks]
     failed = sum(bool(check.problem) for check in checks)
     steps = sum(check.step is not None for check in checks)
-    text = f"{_count(len(reports), 'script')}, {_count(steps, 'step')}: "
+    cases = sum(check.turns is not None for check in checks)
+    parts = [
+        _count(len(reports), "script"),
+        *([_count(steps, "step")] if steps or not cases else []),
+    ]
+    parts += [_count(cases, "case") + " with exchanges"] if cases else []
+    text = f"{', '.join(parts)}: "
     if not checks:
         return Text("no test case fits", style="red")
     text += f"{failed} failed, {len(checks) - failed} passed" if failed else "all passed"

@@ -11,16 +11,28 @@ from controller.cli.files import read_text
 from controller.cli.script_tools.cases import BadCase, Case, read_case
 from controller.cli.script_tools.claims import CLAIMS
 from controller.cli.script_tools.engine import Engine
+from controller.cli.script_tools.exchange_lint import KEYWORDS as ASKING_WORDS
+from controller.cli.script_tools.exchange_lint import lint_asking
 from controller.cli.script_tools.lua_syntax import NotLua, syntax_of
 from controller.cli.script_tools.remark import Finding
-from controller.cli.script_tools.script_folders import Subject
+from controller.cli.script_tools.script_folders import ROUTE, Subject
 from controller.cli.script_tools.trial import Trial
 from controller.domain.traffic.plan.dialects import DIALECTS
 from controller.scripts.lookup import FOLDER, MissingScript, Script
 from controller.scripts.modules import Modules
 from controller.scripts.script_outcome import Refused
 
-KEYWORDS = ("name", "after", "siblings", "can", "announce", "use", "same-as", "regex")
+KEYWORDS = (
+    "name",
+    "after",
+    "siblings",
+    "can",
+    "announce",
+    "use",
+    "same-as",
+    "regex",
+    *ASKING_WORDS,
+)
 # fmt: off
 WORLD = frozenset(
     {
@@ -46,6 +58,8 @@ async def lint(engine: Engine, subject: Subject) -> list[Finding]:
     findings = [*_header_findings(script.header_text)]
     if not script.about:
         findings += _global_findings(script)
+    if subject.does != ROUTE:
+        return sorted({*findings, *await lint_asking(engine, subject, script)})
     cases = [read_case(path, subject) for path in subject.cases()]
     usable = [case for case in cases if isinstance(case, Case)]
     findings += [

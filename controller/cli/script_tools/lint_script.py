@@ -10,7 +10,12 @@ from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.lint import lint
 from controller.cli.script_tools.private_worker import run, worker_options
 from controller.cli.script_tools.remark import Finding
-from controller.cli.script_tools.script_folders import Subject, subject_at, subjects_in
+from controller.cli.script_tools.script_folders import (
+    Subject,
+    asking_subjects_in,
+    subject_at,
+    subjects_in,
+)
 from controller.cli.terminal import say
 
 _COLOURS = {"error": "red", "note": "cyan"}
@@ -27,8 +32,8 @@ def lint_script(paths: tuple[Path, ...]) -> None:
 
     FILE is a script, or a folder of scripts. A script is compiled, and run on the originals of its test data with
     invented steps for every word of its --@can line; steps of test data are run twice, in two workers, and
-    have to give the same answer. Errors are defects that the controller would refuse, and false claims; notes never
-    fail.
+    have to give the same answer. Of a script that asks, the header is compared with what the script uses and what its
+    cases ask. Errors are defects that the controller would refuse, and false claims; notes never fail.
 
     \b
     Example:
@@ -56,7 +61,7 @@ def lint_script(paths: tuple[Path, ...]) -> None:
 
 
 def _subjects(path: Path) -> list[Subject]:
-    return list(subjects_in(path)) if path.is_dir() else [subject_at(path)]
+    return [*subjects_in(path), *asking_subjects_in(path)] if path.is_dir() else [subject_at(path)]
 
 
 def _count(number: int, what: str) -> str:

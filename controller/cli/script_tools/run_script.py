@@ -1,6 +1,7 @@
 """`run-script`: one run of a script on one object at one step, with all its results."""
 
 import shlex
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +23,16 @@ from controller.cli.script_tools.cases import (
 from controller.cli.script_tools.engine import Engine
 from controller.cli.script_tools.evaluate import Outcome, evaluate, expected_content
 from controller.cli.script_tools.inputs import obj_of
+from controller.cli.script_tools.live_run import (
+    ask_live,
+    can_be_recorded,
+    input_of,
+    secrets_of,
+    shown,
+)
+from controller.cli.script_tools.live_run import record as recorded
 from controller.cli.script_tools.private_worker import run, worker_options
-from controller.cli.script_tools.script_folders import FILE, Subject, subject_at
+from controller.cli.script_tools.script_folders import FILE, ROUTE, Subject, subject_at
 from controller.cli.script_tools.typed_matches import parse_match
 from controller.cli.script_tools.yaml_text import diff, read_yaml, write_yaml
 from controller.cli.terminal import say
@@ -59,6 +68,9 @@ class _Asked(msgspec.Struct, frozen=True):
 @click.option("--label", "labels", metavar="K=V", multiple=True, help="Label of new pods.")
 @click.option("--params", metavar="JSON", default="{}", help="The reference's parameters.")
 @click.option("--input", "show_input", is_flag=True, help="Show obj as well.")
+@click.option("--live", is_flag=True, help="Ask from this machine: for a script that asks.")
+@click.option("--secret", "secrets", metavar="NAME=FILE", multiple=True, help="Or NAME=env:VAR.")
+@click.option("--record", metavar="FILE", type=click.Path(path_type=Path), help="As a test case.")
 @worker_options
 def run_script(
     script: Path,
@@ -66,6 +78,9 @@ def run_script(
     step: int,
     object_path: Path | None,
     show_input: bool,
+    live: bool,
+    secrets: tuple[str, ...],
+    record: Path | None,
     **asked: object,
 ) -> None:
     """Run a script once and show everything: result, difference, CPU time, memory, output.
@@ -74,35 +89,77 @@ def run_script(
     name~=regex, query:name=value, path:/prefix, path:=/exact, method:GET or cookie:name; conditions with commas hold
     together, several --match are alternatives.
 
+    With --live, a script that asks (source, check, target) is run with real answers: parameters are those of --params
+    and of the --case, secrets are read from files or the environment, and --record writes the exchange as a test case.
+
     \b
     Examples:
       moonshift run-script trafficRouting.lua --case testdata/canary.yaml --step 1
       moonshift run-script trafficRouting.lua --object vs.yaml --weight 20 --service web
+      moonshift run-script source/graphite.lua --live --params '{address: "http://localhost:8080", query: web.errors}'
     """
     subject = subject_at(script / FILE if script.is_dir() else script)
     options = msgspec.convert(asked, _Asked)
-    if (case_path is None) == (object_path is None):
-        raise click.UsageError("either --case or --object is needed")
-    if case_path is not None:
-        case = read_case(case_path, subject)
-        if isinstance(case, BadCase):
-            raise Failure(f"{case_path}: {case.problem}")
-    else:
-        assert object_path is not None
-        case = _case_of(object_path, subject, options)
+    if subject.does != ROUTE or live or secrets or record is not None:
+        _ask(subject, live, case_path, options.params, secrets, record)
+        return
+    case = _case(subject, case_path, object_path, options)
     if not 0 <= step < len(case.steps):
         raise Failure(f"{case.path} has the steps 0 to {len(case.steps) - 1}")
-    chosen = case.steps[step]
+    _once(subject, case, case.steps[step], show_input)
+
+
+def _once(subject: Subject, case: Case, step: CaseStep, show_input: bool) -> None:
     if show_input:
-        say(f"obj:\n{_indented(write_yaml(obj_of(subject, subject.read(), case, chosen)))}")
-    outcome = run(lambda engine: _run(engine, subject, case, chosen))
-    _show(case, chosen, outcome)
+        say(f"obj:\n{_indented(write_yaml(obj_of(subject, subject.read(), case, step)))}")
+    outcome = run(lambda engine: _run(engine, subject, case, step))
+    _show(case, step, outcome)
     if isinstance(outcome.result, Refusal):
         raise SystemExit(int(ExitCode.FAILED))
 
 
+def _case(
+    subject: Subject, case_path: Path | None, object_path: Path | None, asked: _Asked
+) -> Case:
+    """The case in a file, or one of the command line's object and step."""
+    if case_path is not None and object_path is None:
+        case = read_case(case_path, subject)
+        if isinstance(case, BadCase):
+            raise Failure(f"{case_path}: {case.problem}")
+        return case
+    if object_path is None or case_path is not None:
+        raise click.UsageError("either --case or --object is needed")
+    return _case_of(object_path, subject, asked)
+
+
 async def _run(engine: Engine, subject: Subject, case: Case, step: CaseStep) -> Outcome:
     return await evaluate(engine, subject.read(), case, step)
+
+
+def _ask(
+    subject: Subject,
+    live: bool,
+    case: Path | None,
+    params: str,
+    secrets: tuple[str, ...],
+    record: Path | None,
+) -> None:
+    if subject.does == ROUTE:
+        raise click.UsageError("--live, --secret and --record are for sources, checks and targets")
+    if not live:
+        raise click.UsageError("give --live to ask with this script; test-scripts runs its cases")
+    given, values = input_of(case, params, int(time.time())), secrets_of(secrets)
+    found = run(lambda engine: ask_live(engine, subject, given, values))
+    for number, turn in enumerate(found.turns, 1):
+        if turn.result is not None:
+            say(f"turn {number}:\n{_indented(write_yaml(shown(turn), sort=False))}", nl=False)
+    if found.failed:
+        say(f"failed: {found.failed}")
+    if record is not None and can_be_recorded(found):
+        record.write_text(recorded(found, subject.read().header.docs), encoding="utf-8")
+        say(f"recorded: {record}; read what the service answered before you share it")
+    if found.failed:
+        raise SystemExit(int(ExitCode.FAILED))
 
 
 # --- from the command line to a case -----------------------------------------------------------------

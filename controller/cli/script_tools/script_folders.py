@@ -2,6 +2,7 @@
 
 The layout is the original's: `<group>/<Kind>/trafficRouting.lua` with `testdata/*.yaml` beside it, and
 `trafficrouting_ingress/<class>.lua` with `trafficrouting_ingress/testdata/<class>/*.yaml` (or `<class>_*.yaml`).
+Scripts that ask are `source/<name>.lua`, `check/<name>.lua` and `target/<name>.lua`, with cases in `testdata/<name>/`.
 Invariant: every script of the folder is found, with or without cases; files of `convert` are no scripts.
 """
 
@@ -12,6 +13,7 @@ import msgspec
 from controller.cli.failures import Failure
 from controller.cli.files import read_bytes
 from controller.domain.decision import Reference
+from controller.domain.exchange.answer import Does
 from controller.domain.traffic.tree import Tree
 from controller.scripts.lookup import FOLDER, MissingScript, Script, complete, packaged_texts
 from controller.scripts.modules import Modules
@@ -19,11 +21,15 @@ from controller.scripts.modules import Modules
 FILE = "trafficRouting.lua"
 INGRESS_FOLDER = "trafficrouting_ingress"
 TEST_DATA = "testdata"
+ROUTE = "route"
+ASKING = tuple(does.value for does in Does)
+"""Folders of scripts that ask, called as their scripts' `--@does`."""
 _ENDINGS = (".yaml", ".yml")
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """One script. Of a kind: `group` and `kind` are set; of an Ingress class: `class_type` is."""
+    """One script. Of a kind: `group` and `kind` are set; of an Ingress class: `class_type` is; of a script that asks,
+    `does` is another word than route."""
 
     path: Path
     name: str
@@ -31,6 +37,7 @@ class Subject(msgspec.Struct, frozen=True):
     group: str = ""
     kind: str = ""
     class_type: str = ""
+    does: str = ROUTE
 
     def complete(self) -> Script | MissingScript:
         """The script with all that its header asks for, as it is now. Raises OSError."""
@@ -48,6 +55,8 @@ class Subject(msgspec.Struct, frozen=True):
     def cases(self) -> tuple[Path, ...]:
         """The files of the script's test cases, sorted by name."""
         folder = self.path.parent / TEST_DATA
+        if self.does != ROUTE:
+            return _yaml_files(folder / self.path.stem)
         if not self.class_type:
             return _yaml_files(folder)
         beside = (
@@ -94,10 +103,20 @@ def _yaml_files(folder: Path) -> tuple[Path, ...]:
 
 
 def subjects_in(folder: Path) -> tuple[Subject, ...]:
-    """All scripts below a folder, by path."""
+    """All scripts of gateways below a folder, by path."""
     found = [subject_at(path) for path in folder.rglob(FILE)]
     for place in folder.rglob(INGRESS_FOLDER):
         found += [subject_at(path) for path in place.glob("*.lua")]
+    return tuple(sorted(found, key=lambda subject: subject.path))
+
+
+def asking_subjects_in(folder: Path) -> tuple[Subject, ...]:
+    """All scripts that ask below a folder, by path; the folder may be that of sources, checks or targets itself."""
+    found: list[Subject] = []
+    for does in ASKING:
+        places = [folder] if folder.name == does else []
+        for place in (*places, *folder.rglob(does)):
+            found += [subject_at(path) for path in place.glob("*.lua") if path.name != FILE]
     return tuple(sorted(found, key=lambda subject: subject.path))
 
 
@@ -105,6 +124,9 @@ def subject_at(path: Path) -> Subject:
     """The script in one file; its kind is known from its folder, if the folder is of the packaged form."""
     if path.parent.name == INGRESS_FOLDER:
         return Subject(path, f"{INGRESS_FOLDER}/{path.name}", class_type=path.stem)
+    if path.resolve().parent.name in ASKING and path.name != FILE:
+        does = path.resolve().parent.name
+        return Subject(path, f"{does}/{path.stem}", does=does)
     kind, group = path.resolve().parent.name, path.resolve().parent.parent.name
     # A group is a DNS name; for the core group, its version is used.
     if path.name == FILE and ("." in group or group == "v1"):

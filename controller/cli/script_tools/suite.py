@@ -20,10 +20,13 @@ from controller.cli.script_tools.coverage import (
     together,
 )
 from controller.cli.script_tools.engine import Engine, Execution
-from controller.cli.script_tools.evaluate import Outcome, comparable, evaluate, expected_content
-from controller.cli.script_tools.script_folders import TEST_DATA, Subject
+from controller.cli.script_tools.evaluate import comparable, evaluate, expected_content
+from controller.cli.script_tools.exchange_cases import AskingCase, read_exchanges
+from controller.cli.script_tools.exchange_trial import run_case
+from controller.cli.script_tools.script_folders import ROUTE, TEST_DATA, Subject
 from controller.cli.script_tools.yaml_text import diff
 from controller.domain.decision import Refusal
+from controller.domain.exchange.answer import Does
 from controller.domain.traffic.tree import Json, Tree, same
 from controller.scripts.lookup import Script
 
@@ -34,7 +37,8 @@ ERROR = "error"
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One verdict. `problem` is empty if it passed; `step` is None for a problem of a whole file."""
+    """One verdict. `problem` is empty if it passed; `step` is None for a case of a script that asks, and for a problem
+    of a whole file."""
 
     case: str
     step: int | None = None
@@ -43,6 +47,8 @@ class Check(msgspec.Struct, frozen=True):
     diff: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
     seconds: float = 0.0
+    turns: int | None = None
+    """Of a case of a script that asks."""
 
     @property
     def name(self) -> str:
@@ -91,7 +97,18 @@ class Suite:
         work: list[asyncio.Task[_Done]] = []
         checks: list[Check | asyncio.Task[_Done]] = []
         async with asyncio.TaskGroup() as group:
-            for path in paths:
+            for path in paths if subject.does != ROUTE else ():
+                asking = read_exchanges(path)
+                if not self._wants(subject.name, asking.name):
+                    continue
+                if isinstance(asking, BadCase):
+                    checks.append(Check(asking.name, problem=asking.problem))
+                    continue
+                work.append(
+                    group.create_task(self._exchanges(Does(subject.does), script, copy, asking))
+                )
+                checks.append(work[-1])
+            for path in paths if subject.does == ROUTE else ():
                 case = read_case(path, subject)
                 problem = case.problem if isinstance(case, BadCase) else _count_problem(case)
                 if problem and self._wants(subject.name, case.name):
@@ -111,6 +128,29 @@ class Suite:
         measured = together(parts) if parts and not self._keyword else None
         return Report(subject, done, measured)
 
+    async def _exchanges(
+        self, does: Does, script: Script, copy: Instrumented | None, case: AskingCase
+    ) -> _Done:
+        """One case of a script that asks."""
+        async with self._places:
+            began = time.monotonic()
+            ran = await run_case(self._engine, script, does, case)
+            seconds = time.monotonic() - began
+            coverage = await self._measured(copy, ran.executions)
+        turns = len(ran.executions)
+        words = "1 turn" if turns == 1 else f"{turns} turns"
+        check = Check(case.name, None, words, ran.problem, ran.lines, ran.log, seconds, turns)
+        return _Done(check, coverage)
+
+    async def _measured(
+        self, copy: Instrumented | None, executions: tuple[Execution, ...]
+    ) -> Coverage | None:
+        if copy is None:
+            return Coverage(unmeasured=1) if executions else None
+        distinct = {item.obj: item for item in executions}.values()  # one call for each input
+        parts = [await measure(self._engine, item, copy) for item in distinct]
+        return together(parts) if parts else Coverage(copy.statements)
+
     def _wants(self, *names: str) -> bool:
         return self._keyword in "/".join(names).lower()
 
@@ -126,10 +166,7 @@ class Suite:
             began = time.monotonic()
             outcome = await evaluate(self._engine, script, case, step)
             seconds = time.monotonic() - began
-            coverage = Coverage(unmeasured=1) if copy is None and outcome.executions else None
-            if copy is not None:
-                parts = [await measure(self._engine, item, copy) for item in _distinct(outcome)]
-                coverage = together(parts) if parts else Coverage(copy.statements)
+            coverage = await self._measured(copy, outcome.executions)
         problem, lines = verdict(subject, outcome.result, case.expected[step.number])
         first = outcome.first
         return _Done(
@@ -146,14 +183,10 @@ class Suite:
         )
 
 
-def _distinct(outcome: Outcome) -> list[Execution]:
-    """One call for each different input."""
-    return list({item.obj: item for item in outcome.executions}.values())
-
-
 def _untested(subject: Subject) -> str:
     folder = subject.path.parent / TEST_DATA
-    folder = folder / subject.class_type if subject.class_type else folder
+    named = subject.class_type or (subject.path.stem if subject.does != ROUTE else "")
+    folder = folder / named if named else folder
     return f"this script has no test data: put a case into {folder}/, as a .yaml file"
 
 

@@ -21,6 +21,7 @@ from controller.cli.failures import Failure
 from controller.cli.files import read_text
 from controller.cli.script_tools.cases import defaulted
 from controller.cli.script_tools.yaml_text import read_documents
+from controller.cli.simulation.behind_services import other_workloads
 from controller.cli.simulation.built_in import GATEWAY_OBJECT, SERVICE, named, workload_problems
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
@@ -181,7 +182,7 @@ def scene_of(rollout: Rollout, objects: list[Tree]) -> Scene:
             f"there is no {ref.kind} {namespace}/{ref.name} among the objects: give its manifest with -f, or use "
             "--from-cluster"
         )
-    services = (find(objects, "v1", "Service", name, namespace) for name in needed.services)
+    services = [find(objects, "v1", "Service", name, namespace) for name in needed.services]
     gateways = (
         find(objects, item.api_version, item.kind, item.name, namespace)
         for item in needed.references
@@ -199,6 +200,7 @@ def scene_of(rollout: Rollout, objects: list[Tree]) -> Scene:
             for item in gateways
             if item is not None
         ),
+        beside=other_workloads(workload, services, objects, namespace),
     )
 
 

@@ -19,8 +19,6 @@ from controller.cli.views.images import images_of
 from controller.cli.views.pod_troubles import unready_because
 from controller.cli.views.routes import route_views, shared_routes_view
 from controller.cli.views.steps import (
-    current_state,
-    current_step,
     next_text,
     step_views,
     steps_of,
@@ -36,12 +34,18 @@ from controller.cli.views.view import (
     ServiceView,
     Summary,
 )
-from controller.cli.views.waiting import awaits_approval, may_go_on, stalled, timers, waits_for
+from controller.cli.views.waiting import may_go_on, stalled, timers, waits_for
 from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
+from controller.domain.rollout.approvals.pause import awaits_approval
 from controller.domain.rollout.routes.routing import all_goes_to_new_because
 from controller.domain.rollout.routes.services import pinned_to
-from controller.domain.rollout.words.release_context import canary_status, moonshift_status
+from controller.domain.rollout.words.release_context import (
+    canary_status,
+    current_state,
+    current_step,
+    moonshift_status,
+)
 from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.rollout.words.status import condition
 from controller.domain.rollout.words.way_out import references_may_change

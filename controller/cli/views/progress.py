@@ -13,10 +13,16 @@ from controller.api.rollout import Phase, Rollout
 from controller.cli.failures import ExitCode
 from controller.cli.views.any_workload import AnyWorkload
 from controller.cli.views.images import images_of
-from controller.cli.views.steps import current_state, current_step, steps_of
-from controller.cli.views.waiting import at_zero, awaits_approval, stalled, waits_for
-from controller.domain.pods.marks import marked_for
-from controller.domain.rollout.words.release_context import canary_status, moonshift_status
+from controller.cli.views.steps import steps_of
+from controller.cli.views.waiting import at_zero, stalled, waits_for
+from controller.domain.pods.marks import hold_on
+from controller.domain.rollout.approvals.pause import awaits_approval
+from controller.domain.rollout.words.release_context import (
+    canary_status,
+    current_state,
+    current_step,
+    moonshift_status,
+)
 from controller.domain.rollout.words.status import condition
 
 
@@ -68,7 +74,7 @@ def not_seen_yet(rollout: Rollout, workload: AnyWorkload | None) -> bool:
         return True
     if status.phase != Phase.HEALTHY or workload is None:
         return False
-    return marked_for(workload) == meta.name
+    return hold_on(workload).rollout == meta.name
 
 
 def _at_rest(rollout: Rollout, workload: AnyWorkload | None) -> Progress:

@@ -1,37 +1,16 @@
 """The plan in words: the effect of each step, and the steps after the present one."""
 
-from datetime import UTC, datetime
-
 from controller.api.rollout import HttpRouteMatch, Rollout, RolloutStatus, Step, Strategy
 from controller.cli.views.view import StepView
-from controller.domain.observation import Observation
 from controller.domain.pods.plan import batch_size
 from controller.domain.rollout.approvals.pause import last_step_needs_no_pause
-from controller.domain.rollout.words.release_context import canary_status, moonshift_status
-from controller.domain.rollout.words.release_value import as_stored
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
+from controller.domain.rollout.words.release_context import current_step, moonshift_status
+from controller.domain.rollout.words.release_value import of_rollout_alone
 
 
 def steps_of(strategy: Strategy) -> tuple[Step, ...]:
     """The steps, whichever the style."""
     return strategy.plan.steps if strategy.plan is not None else ()
-
-
-def current_step(status: RolloutStatus) -> int:
-    """Number of the present step, from 1 on; 0 before the first release, or if a client wrote a number below."""
-    found = (
-        moonshift_status(status).step
-        or canary_status(status).current_step_index
-        or status.current_step_index
-    )
-    return max(0, found)
-
-
-def current_state(status: RolloutStatus) -> str:
-    """The state within the present step."""
-    ours = moonshift_status(status).state
-    return ours or canary_status(status).current_step_state or status.current_step_state
 
 
 def match_text(match: HttpRouteMatch) -> str:
@@ -68,8 +47,7 @@ def goes_on_by_itself(rollout: Rollout, index: int) -> bool:
     """The controller's own rule about a last step of all pods; it depends only on the plan."""
     if rollout.spec.strategy.canary is None:
         return False
-    plan = as_stored(Observation(rollout=rollout, plan_hash=""), _NEVER)
-    return last_step_needs_no_pause(plan, index)
+    return last_step_needs_no_pause(of_rollout_alone(rollout), index)
 
 
 def pods_text(steps: tuple[Step, ...], index: int, replicas: int | None) -> str:

@@ -10,16 +10,26 @@ from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus
 from controller.api.workload_kinds import workload_kind
 from controller.cli.views.gates import waits_for_metrics
 from controller.cli.views.pod_troubles import PASSING, unready_because
-from controller.cli.views.steps import current_state, current_step, steps_of
+from controller.cli.views.steps import steps_of
 from controller.cli.views.view import TimerView
 from controller.domain import reasons
 from controller.domain.observation import RoutePresent
+from controller.domain.rollout.approvals.pause import (
+    a_person_ends_the_step,
+    awaits_approval,
+    was_approved,
+)
 from controller.domain.rollout.ends.stable_capacity import stable_pods_are_needed
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.trouble.serving_alone import NOBODY_WOULD_SERVE
 from controller.domain.rollout.words.goal import Goal
-from controller.domain.rollout.words.release_context import canary_status, moonshift_status
-from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.release_context import (
+    canary_status,
+    current_state,
+    current_step,
+    moonshift_status,
+)
+from controller.domain.rollout.words.release_value import Release, of_rollout_alone
 from controller.domain.rollout.words.status import condition
 from controller.domain.target import Traffic
 
@@ -72,27 +82,6 @@ def may_go_on(status: RolloutStatus) -> bool:
         and found.reason == reasons.SIDE_WITHOUT_ENDPOINTS
         and NOBODY_WOULD_SERVE not in found.message
     )
-
-
-def awaits_approval(rollout: Rollout) -> bool:
-    """A person has to approve the present step."""
-    status = rollout.status
-    if status.phase != Phase.PROGRESSING or rollout.spec.strategy.paused:
-        return False
-    if current_state(status) != StepState.STEP_PAUSED or moonshift_status(status).goal:
-        return False
-    if was_approved(status):
-        return False
-    steps, now = steps_of(rollout.spec.strategy), current_step(status)
-    return not (0 < now <= len(steps)) or steps[now - 1].pause.duration is None
-
-
-def was_approved(status: RolloutStatus) -> bool:
-    """Somebody approved the present step, and the controller has not stored that it acted on it."""
-    inner, ours = status.of_release, moonshift_status(status)
-    if inner is not None and inner.current_step_state == StepState.STEP_READY:
-        return True
-    return ours.approval is not None and ours.approval.step == ours.step
 
 
 def wait_verb(is_stalled: bool) -> str:
@@ -233,6 +222,8 @@ def pause_of(rollout: Rollout) -> timedelta:
     steps, now = steps_of(rollout.spec.strategy), current_step(status)
     paused = status.phase == Phase.PROGRESSING and current_state(status) == StepState.STEP_PAUSED
     if not paused or moonshift_status(status).goal or not 0 < now <= len(steps):
+        return timedelta()
+    if a_person_ends_the_step(of_rollout_alone(rollout)):
         return timedelta()
     return timedelta(seconds=steps[now - 1].pause.duration or 0)
 

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import msgspec
 
 from controller.api.conversion import Unconvertible, converted
-from controller.api.jsontree import JsonObject, child
+from controller.api.jsontree import JsonObject, canonical, child, items, text
 from controller.api.names import V1BETA1
 from controller.api.rollout import TrafficRoutingRef
 from controller.api.trafficrouting import TrafficRoutingSpec
+from controller.domain.admission.gate_arguments import gates_in
 from controller.domain.admission.gateways import strategy_of
 from controller.domain.traffic.plan.traffic_plan import references_of
 
@@ -52,7 +53,10 @@ def _newly_named(
 
 def _of_rollout(obj: JsonObject) -> Iterator[_Reference]:
     beta = converted(obj, V1BETA1)
-    strategy = None if isinstance(beta, Unconvertible) else strategy_of(beta)
+    if isinstance(beta, Unconvertible):
+        return
+    yield from _of_gates(beta)
+    strategy = strategy_of(beta)
     if strategy is None:
         return
     for field, style in (("canary", strategy.canary), ("blueGreen", strategy.blue_green)):
@@ -61,6 +65,16 @@ def _of_rollout(obj: JsonObject) -> Iterator[_Reference]:
             yield from _named(
                 style.traffic_routings, path, shared=style.disable_generate_canary_service
             )
+
+
+def _of_gates(beta: JsonObject) -> Iterator[_Reference]:
+    """The accounts of scripts that metrics ask."""
+    for path, analysis in gates_in(beta):
+        for index, metric in enumerate(map(child, items(analysis, "metrics"))):
+            source = child(metric, "source")
+            if account := text(source, "scriptRef", "serviceAccountName"):
+                place = f"{path}.metrics[{index}].source.scriptRef.serviceAccountName"
+                yield place, account, canonical(source)
 
 
 def _of_routing(obj: JsonObject) -> Iterator[_Reference]:

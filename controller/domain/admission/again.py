@@ -15,7 +15,6 @@ from controller.domain.admission.availability_freeze import (
     PAUSED,
     first_record,
     is_frozen,
-    record_of,
     with_freeze,
     with_min_ready_of,
     with_record,
@@ -28,7 +27,7 @@ from controller.domain.admission.podset import (
 )
 from controller.domain.admission.workload import with_admission_pause
 from controller.domain.decision import FreezeWorkload
-from controller.domain.pods.marks import OwnersRecord
+from controller.domain.pods.marks import OwnersRecord, hold_on
 from controller.domain.pods.partition import COMPLETES_NOTHING, partition_of, partitioned
 
 
@@ -65,11 +64,11 @@ def frozen_again(obj: JsonObject, kind: WorkloadKind, lost: Lost) -> JsonObject:
 
 def _record(obj: JsonObject, kind: WorkloadKind, lost: Lost) -> OwnersRecord:
     """The workload's record, if it is still there; else the record kept in status, with the owner's changes since."""
-    present = record_of(obj)
+    present = hold_on(obj).record
     if present is not None:
         paused = present.paused and not lost.resumed
         return msgspec.structs.replace(present, release=lost.release, paused=paused)
-    kept = record_of(changed({}, ("metadata", "annotations", ORIGINAL_STRATEGY), lost.record))
+    kept = hold_on(changed({}, ("metadata", "annotations", ORIGINAL_STRATEGY), lost.record)).record
     if kind is WorkloadKind.DEPLOYMENT:
         ours = kept is not None and is_frozen(obj)
         return _renewed(kept, lost) if ours else first_record(obj, lost.release)

@@ -13,7 +13,7 @@ from controller.api.names import (
     FREEZE_PROGRESS_DEADLINE_SECONDS,
     ORIGINAL_STRATEGY,
 )
-from controller.domain.pods.marks import OwnersRecord, read_record
+from controller.domain.pods.marks import OwnersRecord
 
 GENTLE: JsonObject = {
     "type": "RollingUpdate",
@@ -27,11 +27,6 @@ _STRATEGY = ("spec", "strategy")
 _MIN_READY = ("spec", "minReadySeconds")
 _DEADLINE = ("spec", "progressDeadlineSeconds")
 PAUSED = ("spec", "paused")
-
-
-def record_of(deployment: JsonObject) -> OwnersRecord | None:
-    """The record of a Deployment; None when we do not hold it (or when the record is of another program)."""
-    return read_record(text(deployment, "metadata", "annotations", ORIGINAL_STRATEGY))
 
 
 def with_record(deployment: JsonObject, record: OwnersRecord) -> JsonObject:

@@ -77,7 +77,9 @@ def _unknown_words(metric: Metric, analysis: JsonObject) -> Iterator[str]:
     names = {text(argument, "name") for argument in map(child, items(analysis, "args"))}
     known = WORDS_OF_A_RELEASE | {f"args.{name}" for name in names}
     has_templates = bool(items(analysis, "templates"))
-    source = next((each for each in ("prometheus", "web", "job") if getattr(metric, each)), "")
+    source = next(
+        (each for each in ("prometheus", "web", "job", "source") if getattr(metric, each)), ""
+    )
     for word in words_in(metric):
         if word not in known and not (has_templates and word.startswith("args.")):
             yield (

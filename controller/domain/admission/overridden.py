@@ -9,9 +9,10 @@ import msgspec
 
 from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child, same, text
-from controller.api.names import ADMISSION_PAUSE, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
+from controller.api.names import ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
 from controller.domain.admission.availability_freeze import LIMITS
 from controller.domain.admission.workload import template_changed, template_hash_of
+from controller.domain.pods.marks import hold_on
 
 
 def overridden(
@@ -88,7 +89,7 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
         warnings.append(
             f"{name} is under a release: {', '.join(kept)} as you wrote it is kept for the end, until then it is held"
         )
-    if _resumed(old, new) and ADMISSION_PAUSE in child(stored, "metadata", "annotations"):
+    if _resumed(old, new) and hold_on(stored).has_admission_token:
         warnings.append(
             f"{name} stays paused until traffic is safe; its Rollout lets it go on by itself"
         )

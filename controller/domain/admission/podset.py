@@ -21,7 +21,6 @@ from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.admission.availability_freeze import (
     is_frozen,
-    record_of,
     with_frozen_pods,
     with_min_ready_of,
     with_owners_time,
@@ -40,7 +39,7 @@ from controller.domain.admission.workload import (
     with_marks_of,
 )
 from controller.domain.pods.doubling import Doubling
-from controller.domain.pods.marks import OwnersRecord
+from controller.domain.pods.marks import OwnersRecord, hold_on
 from controller.domain.pods.partition import (
     CLOSED,
     COMPLETES_NOTHING,
@@ -67,7 +66,7 @@ def admit_set(
     """Decide about an update of a set of pods (raw JSON) under `rollout`; `kept` as for a Deployment."""
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
-    record = record_of(old)
+    record = hold_on(old).record
     if may_leave(old, new, rollout):
         return Unchanged() if record is None else amended(new, _without_release(old, new, record))
     if rollout is None:

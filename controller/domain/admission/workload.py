@@ -39,7 +39,6 @@ from controller.domain.admission.availability_freeze import (
     PAUSED,
     first_record,
     is_frozen,
-    record_of,
     strategy_of,
     updated_record,
     with_freeze,
@@ -49,7 +48,7 @@ from controller.domain.admission.availability_freeze import (
     without_freeze,
 )
 from controller.domain.admission.verdict import Refused, Unchanged, Verdict, amended
-from controller.domain.pods.marks import OwnersRecord, read_record, rollout_in
+from controller.domain.pods.marks import OwnersRecord, hold_on, read_record
 
 
 def governing(
@@ -63,7 +62,7 @@ def governing(
     name = KindName(text(workload, "apiVersion"), text(workload, "kind"))
     wanted = (name.group, name.kind, text(workload, "metadata", "name"))
     found = [rollout for rollout in rollouts if _governs(rollout, wanted)]
-    holder = rollout_in(text(old, "metadata", "annotations", IN_PROGRESSING))
+    holder = hold_on(old).rollout
     held = (rollout for rollout in found if rollout.metadata.name == holder)
     return next(held, found[0] if found else None)
 
@@ -128,7 +127,7 @@ def admit_deployment(
     if rollout is None:
         return Unchanged()
     change = _Change(old, with_marks_of(old, new), rollout, tuple(replica_sets))
-    record = record_of(old) or (kept_record(old, kept) if is_frozen(old) else None)
+    record = hold_on(old).record or (kept_record(old, kept) if is_frozen(old) else None)
     if record is None:
         result = _begun(change)
     elif template_changed(old, new):
@@ -155,7 +154,8 @@ def stable_template_of(rollout: Rollout) -> str:
 
 def lost_its_record(old: JsonObject) -> bool:
     """A workload under release does not record its owner's own values: the ones that the release keeps are needed."""
-    return IN_PROGRESSING in child(old, "metadata", "annotations") and record_of(old) is None
+    hold = hold_on(old)
+    return hold.marked and hold.record is None
 
 
 def may_leave(old: JsonObject, new: JsonObject, rollout: Rollout | None) -> bool:
@@ -353,7 +353,7 @@ def _protected(change: _Change, record: OwnersRecord) -> JsonObject:
     """Freeze and pause stay as they are; the owner's changes are recorded."""
     new = with_strategy(change.new, strategy_of(change.old))
     new = with_freeze(new) if is_frozen(change.old) else without_freeze(new, record)
-    if ADMISSION_PAUSE in child(change.old, "metadata", "annotations"):
+    if hold_on(change.old).has_admission_token:
         new = changed(new, PAUSED, True)
     return with_record(new, record)
 
@@ -364,7 +364,7 @@ def _protected(change: _Change, record: OwnersRecord) -> JsonObject:
 def _without_release(old: JsonObject, new: JsonObject) -> JsonObject:
     """The label was removed: all our fields are removed, too."""
     present = child(old, "metadata", "annotations")
-    record = record_of(old)
+    record = hold_on(old).record
     if record is not None:
         new = with_owners_values(new, updated_record(record, old, new))
     elif ADMISSION_PAUSE in present:

@@ -10,13 +10,15 @@ from typing import Generic, TypeVar
 
 from controller.api.rollout import RolloutStatus
 from controller.api.trafficrouting import TrafficRoutingStatus
-from controller.domain.decision.autoscalers import FreeAutoscaler, PauseAutoscaler
-from controller.domain.decision.configs import DropConfig, KeepConfig, RestoreConfig
+from controller.domain.decision.configs import KeepConfig, RestoreConfig
+from controller.domain.decision.objects import CONTROLLER_REVISION as CONTROLLER_REVISION
 from controller.domain.decision.objects import POD as POD
 from controller.domain.decision.objects import REPLICA_SET as REPLICA_SET
 from controller.domain.decision.objects import SERVICE as SERVICE
+from controller.domain.decision.objects import TRAFFIC_ROUTING as TRAFFIC_ROUTING
 from controller.domain.decision.objects import DeleteObject, SetMetadata, SetSize
 from controller.domain.decision.objects import deletion as deletion
+from controller.domain.decision.objects import finalizers as finalizers
 from controller.domain.decision.objects import size as size
 from controller.domain.decision.outcome import Done, NotYet, Refusal
 from controller.domain.decision.rollouts import (
@@ -24,7 +26,6 @@ from controller.domain.decision.rollouts import (
     PrepareRollout,
     RecordRelease,
     RemoveFinalizer,
-    SetFinalizers,
 )
 from controller.domain.decision.routes import (
     EnsureCanaryService,
@@ -49,14 +50,7 @@ from controller.domain.decision.routes import (
 from controller.domain.decision.routes import (
     RoutePlan as RoutePlan,
 )
-from controller.domain.decision.takeover import (
-    DropBatchRelease,
-    TakeOverAutoscaler,
-    TakeOverCanary,
-    TakeOverWorkload,
-)
 from controller.domain.decision.templates import (
-    DropKept,
     EnsureCanaryDeployment,
     FindCauseOfMissingPods,
     FreezeReplicaSet,
@@ -69,33 +63,33 @@ from controller.domain.decision.templates import (
 )
 from controller.domain.decision.value import Value
 from controller.domain.decision.workloads import (
+    DropBatchRelease,
+    FreeAutoscaler,
+    FreezeWorkload,
+    MoveWorkload,
+    PauseAutoscaler,
+    ReleaseWorkload,
+    SetCurrentRevision,
+    TakeOverWorkload,
+)
+from controller.domain.decision.workloads import (
     FieldOfSpec as FieldOfSpec,
 )
 from controller.domain.decision.workloads import (
-    FreezeWorkload,
-    LabelWorkload,
-    MoveSet,
-    PaceDeployment,
-    ReleaseDeployment,
-    ReleaseSet,
-    SetCurrentRevision,
+    field_of_spec as field_of_spec,
 )
 
 Action = (
     PrepareRollout
     | RemoveFinalizer
-    | LabelWorkload
     | FreezeWorkload
-    | PaceDeployment
-    | ReleaseDeployment
-    | MoveSet
-    | ReleaseSet
+    | MoveWorkload
+    | ReleaseWorkload
     | SetCurrentRevision
     | RevertTemplate
     | WriteTemplate
     | StampTemplate
     | KeepRelease
-    | DropKept
     | EnsureCanaryDeployment
     | RebuildReplicaSet
     | FreezeReplicaSet
@@ -115,18 +109,10 @@ Action = (
     | FreeAutoscaler
     | KeepConfig
     | RestoreConfig
-    | DropConfig
-    | SetFinalizers
     | RecordRelease
     | TakeOverWorkload
-    | TakeOverCanary
-    | TakeOverAutoscaler
     | DropBatchRelease
 )
-ConfigAction = KeepConfig | RestoreConfig | DropConfig
-KeptAction = KeepRelease | DropKept
-ALONE = ConfigAction | KeptAction
-"""No other action waits for these, least of all a rollback or the removal of a finalizer."""
 Outcome = Done | NotYet | Refusal
 
 
@@ -164,3 +150,9 @@ class Decision(Decided[RolloutStatus], frozen=True):
 
     brief: bool = False
     """There is no action, and the awaited change usually comes within moments: the next pass decides the same again."""
+
+
+def stands_alone(action: Action) -> bool:
+    """No other action waits for this one, least of all a rollback or the removal of a finalizer."""
+    kept = isinstance(action, KeepConfig | RestoreConfig | KeepRelease)
+    return kept or (isinstance(action, DeleteObject) and action.alone)

@@ -23,11 +23,3 @@ class RestoreConfig(Value, frozen=True, tag=True):
     resource_version: str
     digest: str
     copy: str
-
-
-class DropConfig(Value, frozen=True, tag=True):
-    """A copy that no rollback needs is deleted."""
-
-    kind: ConfigKind
-    copy: Key
-    uid: str

@@ -5,21 +5,28 @@ or a change of somebody else, is never overwritten. Must not: know why the fact 
 """
 
 from controller.api.meta import Key, ObjectMeta
+from controller.api.names import V1ALPHA1
 from controller.api.workload_kinds import KindName
 from controller.domain.decision.value import Value
 
 POD = KindName("v1", "Pod")
 REPLICA_SET = KindName("apps/v1", "ReplicaSet")
 SERVICE = KindName("v1", "Service")
+CONTROLLER_REVISION = KindName("apps/v1", "ControllerRevision")
+TRAFFIC_ROUTING = KindName(V1ALPHA1, "TrafficRouting")
 
 
 class DeleteObject(Value, frozen=True, tag=True):
-    """Exactly this object is gone; with `pods_first`, it stays until its pods are gone."""
+    """Exactly this object is gone; with `pods_first`, it stays until its pods are gone.
+
+    `alone`: no other action waits for it.
+    """
 
     kind: KindName
     object: Key
     uid: str
     pods_first: bool = False
+    alone: bool = False
 
 
 class SetSize(Value, frozen=True, tag=True):
@@ -38,7 +45,8 @@ class SetSize(Value, frozen=True, tag=True):
 class SetMetadata(Value, frozen=True, tag=True):
     """An object carries these labels and annotations; None removes one.
 
-    It is named by its UID, and may be gone; or by its version, and then the pass is repeated.
+    It is named by its UID, and may be gone; or by its version, and then the pass is repeated. `finalizers` are all that
+    it has then (None: they stay); with `disowned`, it has no owner.
     """
 
     kind: KindName
@@ -47,11 +55,19 @@ class SetMetadata(Value, frozen=True, tag=True):
     resource_version: str = ""
     labels: dict[str, str | None] = {}
     annotations: dict[str, str | None] = {}
+    finalizers: tuple[str, ...] | None = None
+    disowned: bool = False
 
 
 def deletion(kind: KindName, found: ObjectMeta) -> DeleteObject:
     """Delete exactly this object, not another one that has its name later."""
     return DeleteObject(kind, found.key, found.uid)
+
+
+def finalizers(kind: KindName, found: ObjectMeta, wanted: tuple[str, ...]) -> SetMetadata:
+    """Give exactly this object these finalizers, over the version that was observed; it may be gone."""
+    version = found.resource_version
+    return SetMetadata(kind, found.key, found.uid, version, finalizers=wanted)
 
 
 def size(kind: KindName, found: ObjectMeta, replicas: int) -> SetSize:

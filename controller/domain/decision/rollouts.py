@@ -1,10 +1,10 @@
-"""Facts about the Rollout or TrafficRouting itself: its finalizers, its records, its measurements."""
+"""Facts about the Rollout itself: its finalizer, its records, its measurements."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from controller.api.analysis import Metric
 from controller.api.history import RolloutHistory
-from controller.api.meta import Key
 from controller.domain.decision.value import Value
 
 
@@ -16,14 +16,6 @@ class PrepareRollout(Value, frozen=True, tag=True):
 
 class RemoveFinalizer(Value, frozen=True, tag=True):
     """The Rollout no longer carries our finalizer."""
-
-
-class SetFinalizers(Value, frozen=True, tag=True):
-    """A TrafficRouting carries exactly these finalizers."""
-
-    traffic_routing: Key
-    resource_version: str
-    finalizers: tuple[str, ...]
 
 
 class RecordRelease(Value, frozen=True, tag=True):
@@ -45,3 +37,5 @@ class Measure(Value, frozen=True, tag=True):
     metric: Metric
     stable: Metric | None = None
     until: datetime | None = None
+    words: Mapping[str, str] = {}
+    """Of the release, for a script that asks."""

@@ -39,13 +39,6 @@ class KeepRelease(Value, frozen=True, tag=True):
     source: Key | None = None
 
 
-class DropKept(Value, frozen=True, tag=True):
-    """A ControllerRevision of ours that no release needs is gone."""
-
-    revision: Key
-    uid: str
-
-
 class WriteTemplate(Value, frozen=True, tag=True):
     """A set of pods has the template that a ControllerRevision keeps, and this update strategy (raw JSON); no release
     begins by it.

@@ -1,24 +1,15 @@
-"""Facts about the released workload.
+"""Facts about the released workload and its autoscalers, also those that somebody else held.
 
-Invariant: an action that writes the spec has the generation that was observed, so an outdated write changes nothing.
+The original controller held them, or a Rollout of the same name that exists no more. Invariant: an action that writes
+the spec has the generation or the version that was observed, so an outdated write changes nothing.
 """
 
 import msgspec
 
 from controller.api.meta import Key
-from controller.api.names import FREEZE_MIN_READY_SECONDS, FREEZE_PROGRESS_DEADLINE_SECONDS
 from controller.api.quantity import IntOrPercent
-from controller.api.rollout import OwnersValues
-from controller.api.workload_kinds import DEPLOYMENT, KindName
+from controller.api.workload_kinds import KindName
 from controller.domain.decision.value import Value
-
-
-class LabelWorkload(Value, frozen=True, tag=True):
-    """The workload carries the workload-type label, or (with an empty type) no longer does."""
-
-    workload: Key
-    workload_type: str
-    kind: KindName = DEPLOYMENT
 
 
 class FreezeWorkload(Value, frozen=True, tag=True):
@@ -42,39 +33,6 @@ class FreezeWorkload(Value, frozen=True, tag=True):
     """The owner removed a pause that the record still contains."""
 
 
-class PaceDeployment(Value, frozen=True, tag=True):
-    """The workload has these rolling update limits; `admission_pause` is the token to remove, empty when there is none.
-
-    Frozen, unless the owner's own readiness is given: the running revision is never frozen.
-
-    `generation` is that of the observed spec: an outdated write changes nothing. `extra_status` is written with it.
-    """
-
-    workload: Key
-    generation: int
-    max_surge: IntOrPercent
-    max_unavailable: IntOrPercent
-    admission_pause: str = ""
-    extra_status: str = ""
-    min_ready_seconds: int = FREEZE_MIN_READY_SECONDS
-    progress_deadline_seconds: int = FREEZE_PROGRESS_DEADLINE_SECONDS
-
-
-class ReleaseDeployment(Value, frozen=True, tag=True):
-    """The workload has its owner's own values again, and none of the named annotations and labels of ours.
-
-    `entries` are the places of our field manager among its managers, in the observed version.
-    """
-
-    workload: Key
-    generation: int
-    owners: OwnersValues | None
-    annotations: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    resource_version: str = ""
-    entries: tuple[int, ...] = ()
-
-
 class FieldOfSpec(Value, frozen=True):
     """A field of a spec and its wanted value (raw JSON); None removes an existing field."""
 
@@ -82,31 +40,36 @@ class FieldOfSpec(Value, frozen=True):
     value: msgspec.Raw | None
 
 
-class MoveSet(Value, frozen=True, tag=True):
-    """A set of pods has this update strategy (raw JSON); `admission_pause` is the token to remove, or empty.
+class MoveWorkload(Value, frozen=True, tag=True):
+    """The workload has these fields of its spec, from which its own controller moves pods.
 
-    `fields` of the spec change in the same write. `generation` is that of the observed spec: an outdated write changes
-    nothing.
+    `admission_pause` is the token to remove, empty when there is none. `generation` is that of the observed spec: an
+    outdated write changes nothing. `extra_status` is written with it.
     """
 
     kind: KindName
     workload: Key
     generation: int
-    strategy: msgspec.Raw
+    fields: tuple[FieldOfSpec, ...]
     admission_pause: str = ""
-    fields: tuple[FieldOfSpec, ...] = ()
+    extra_status: str = ""
 
 
-class ReleaseSet(Value, frozen=True, tag=True):
-    """A set of pods has its owner's own values again, and none of the named annotations and labels of ours."""
+class ReleaseWorkload(Value, frozen=True, tag=True):
+    """The workload has its owner's own values again, and none of the named annotations and labels of ours.
+
+    No `fields`: it has the values already. `entries` are the places of our field manager among its managers, in the
+    observed version, if that is given.
+    """
 
     kind: KindName
     workload: Key
     generation: int
-    owners: OwnersValues | None
+    fields: tuple[FieldOfSpec, ...] = ()
     annotations: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    fields: tuple[FieldOfSpec, ...] = ()
+    resource_version: str = ""
+    entries: tuple[int, ...] = ()
 
 
 class SetCurrentRevision(Value, frozen=True, tag=True):
@@ -116,3 +79,46 @@ class SetCurrentRevision(Value, frozen=True, tag=True):
     workload: Key
     uid: str
     revision: str
+
+
+class PauseAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler sizes nothing, and its owner's `behavior` (JSON) is kept on it.
+
+    With `target`, it names this workload again: another controller had led it away.
+    """
+
+    autoscaler: Key
+    resource_version: str
+    original: str
+    target: str = ""
+
+
+class FreeAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler has its owner's `behavior` again; None: it has none."""
+
+    autoscaler: Key
+    resource_version: str
+    behavior: msgspec.Raw | None
+
+
+class TakeOverWorkload(Value, frozen=True, tag=True):
+    """The workload carries our marks and record in place of the original's; none of its pods moves by that."""
+
+    kind: KindName
+    workload: Key
+    generation: int
+    rollout: str
+    release: str
+    stable_revision: str = ""
+    stable_template: str = ""
+
+
+class DropBatchRelease(Value, frozen=True, tag=True):
+    """The BatchRelease is gone: no controller that removes its finalizer is left."""
+
+    batch_release: Key
+
+
+def field_of_spec(name: str, value: object) -> FieldOfSpec:
+    """A field with this value."""
+    return FieldOfSpec(name, msgspec.Raw(msgspec.json.encode(value)))

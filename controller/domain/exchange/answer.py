@@ -1,4 +1,4 @@
-"""What a script answered in one turn: it asks, or it is done.
+"""The answer of a script in one turn: it asks, or it is done.
 
 Invariant: pure and total: whatever the worker returns, the result is one value of the closed union. A field that is not
 known is refused with its place, because a mistyped one would change a verdict silently. A source says a value or
@@ -27,7 +27,7 @@ _TURN = ("ask", "again", "state")
 
 
 class Does(StrEnum):
-    """What a script that asks is for; scripts of gateways (`route`) have a contract of their own."""
+    """The purpose of a script that asks; scripts of gateways (`route`) have a contract of their own."""
 
     SOURCE = "source"
     CHECK = "check"

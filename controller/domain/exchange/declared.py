@@ -1,4 +1,4 @@
-"""What a script says about itself in its header, against what it is given.
+"""Compares the names in the header of a script with those that it is given.
 
 Invariant: pure. A parameter or a secret that is missing, or that the header does not know, is refused in words before
 the script runs; so are addresses of a scheme that the header does not name.

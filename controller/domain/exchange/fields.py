@@ -1,6 +1,6 @@
 """Reads the fields of a table that a script returned, and keeps the first mistake with its place.
 
-Why: a mistake is told as `ask[1].headrs: there is no such field`, so that the author finds it. Invariant: reading never
+Why: the message `ask[1].headrs: there is no such field` shows the author the place. Invariant: reading never
 raises; a field that is not what it should be reads as if it were left out, and the mistake is kept. An empty Lua table
 is a list and a table of names alike.
 """
@@ -12,7 +12,7 @@ from controller.domain.traffic.tree import Json, Tree
 
 
 class Refused(Value, frozen=True):
-    """What a script returned cannot be used: where, and why."""
+    """The answer of a script cannot be used: where, and why."""
 
     place: str
     why: str
@@ -91,10 +91,8 @@ class Fields:
         return Fields(found, self.place_of(name), self.mistakes)
 
     def items(self, name: str, least: int, most: int) -> tuple[Json, ...]:
-        """The items of a list that has from `least` to `most` of them; none if it is left out."""
+        """The items of a list that has from `least` to `most` of them."""
         found = self.tree.get(name)
-        if found is None:
-            return ()
         if found == {}:
             found = []
         if not isinstance(found, list):
@@ -124,7 +122,7 @@ class Fields:
 
 
 def kind_of(value: Json) -> str:
-    """What a value is, in words."""
+    """The kind of a value, in words."""
     if value is None:
         return "null"
     if isinstance(value, bool):

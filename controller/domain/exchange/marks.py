@@ -1,7 +1,7 @@
 """Marks: the texts that a script gets in the place of the values of Secrets.
 
 Why: a script runs in the worker, which may never have a credential. Invariant: a mark says nothing about the value, is
-new for each turn (`entropy` is random bytes of the caller), and cannot be guessed. What a script says in words has no
+new for each turn (`entropy` is random bytes of the caller), and cannot be guessed. Words of a script have no
 mark. Marks in a request become the placeholders `{{ secret NAME/KEY }}` (`placing`).
 """
 
@@ -27,7 +27,7 @@ class Marks(Value, frozen=True):
 
     @property
     def of_secrets(self) -> dict[str, str]:
-        """What the script gets as `obj.secrets`."""
+        """The field `obj.secrets` of the script."""
         return dict(self.by_name)
 
     def with_places(self, text: str) -> str:

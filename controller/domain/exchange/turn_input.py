@@ -13,7 +13,7 @@ from controller.domain.traffic.tree import Json, Tree, encode
 
 
 class HttpAnswer(Value, frozen=True):
-    """What a server answered; names of headers are in small letters, the body is scrubbed text."""
+    """The answer of a server; names of headers are in small letters, the body is scrubbed text."""
 
     status: int
     headers: Pairs = ()

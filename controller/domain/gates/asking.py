@@ -46,7 +46,8 @@ def asked_about(
                 return Refusal(reasons.INVALID_ANALYSIS, one.message)
         assert not isinstance(new, UnknownWord)
         assert not isinstance(stable, UnknownWord)
-        asked.append(Asked(with_bounds(metric), new, stable))
+        told = words if metric.source is not None else {}
+        asked.append(Asked(with_bounds(metric), new, stable, told))
     return tuple(asked)
 
 

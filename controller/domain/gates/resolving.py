@@ -5,7 +5,7 @@ problem; a gate is never measured with a part of its metrics. An argument of the
 Each value keeps the origin of its text: an annotation is no part of a query.
 """
 
-from controller.api.analysis import Analysis, Argument, Metric
+from controller.api.analysis import Analysis, AnalysisTemplate, Argument, Metric
 from controller.api.meta import ObjectMeta
 from controller.domain import reasons
 from controller.domain.decision import Refusal, Value
@@ -29,6 +29,8 @@ def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> 
     if isinstance(row, Refusal):
         return row
     for found in row:
+        if why := _own_script(found):
+            return Refusal(reasons.INVALID_ANALYSIS, why)
         metrics += found.spec.metrics
         defaults |= {
             argument.name: argument
@@ -63,6 +65,17 @@ def lacks_a_value(problem: Refusal) -> bool:
 def _has_value(argument: Argument) -> bool:
     """An argument without one leaves the default of a template that its template names."""
     return bool(argument.value) or argument.value_from is not None
+
+
+def _own_script(template: AnalysisTemplate) -> str:
+    """Why a template may not be used: it names a ServiceAccount, and who wrote it was not asked for a right to it."""
+    for metric in template.spec.metrics:
+        if metric.source is not None and metric.source.script_ref is not None:
+            return (
+                f"metric {metric.name} of template {template.metadata.name}: scriptRef may stand only in a Rollout, "
+                "where its author's right to the ServiceAccount is checked: write the metric into the Rollout"
+            )
+    return ""
 
 
 def _named_twice(metrics: tuple[Metric, ...]) -> str:

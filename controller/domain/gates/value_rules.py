@@ -7,8 +7,11 @@ bounds judge numbers, expressions judge texts, and `equals` compares a number wi
 
 from controller.api.analysis import Bounds, Metric, ValueRule
 from controller.domain.gates.expression import LONGEST_TEXT, Expression, expression
+from controller.domain.gates.in_source import source_problem
 
-NEEDS_TEXT = "matches reads the text of a web page: use equals, min or max for a number"
+NEEDS_TEXT = (
+    "matches reads the text of a web page or of a script: use equals, min or max for a number"
+)
 
 
 def shown(value: float) -> str:
@@ -35,13 +38,21 @@ def why_unusable(metric: Metric) -> str:
     """Why a rule can judge no value of this metric, with its field; empty if all can."""
     for name, rule in rules_of(metric):
         if rule.matches is not None:
-            if metric.web is None:
+            if not _answers_texts(metric):
                 return f"{name}.matches: {NEEDS_TEXT}"
             if isinstance(refused := expression(rule.matches), str):
                 return f"{name}.matches: {rule.matches} cannot be used: {refused}"
-        if rule.equals is not None and metric.web is None and number_in(rule.equals) is None:
-            return f"{name}.equals: {rule.equals} is no number, and only a web page answers a text"
-    return ""
+        if (
+            rule.equals is not None
+            and not _answers_texts(metric)
+            and number_in(rule.equals) is None
+        ):
+            return f"{name}.equals: {rule.equals} is no number, and only a web page or a script answers a text"
+    return source_problem(metric.source) if metric.source is not None else ""
+
+
+def _answers_texts(metric: Metric) -> bool:
+    return metric.web is not None or metric.source is not None
 
 
 def number_in(text: str) -> float | None:

@@ -5,6 +5,7 @@ twice, or that an earlier leader asked for, counts once. Two equal questions at 
 (`controller.outbound`). Metrics are known by name: one that a template gains during a gate is measured too.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import structs
@@ -37,6 +38,8 @@ class Asked(Value, frozen=True):
     metric: Metric
     new: Metric
     stable: Metric | None
+    words: Mapping[str, str] = {}
+    """Of the release, for a script that asks; empty for all other metrics."""
 
 
 class Look(Value, frozen=True):
@@ -82,7 +85,7 @@ def look(
         if due > now:
             times.append(due)
         else:
-            actions.append(Measure(gate, found.taken + 1, one.new, one.stable, ends))
+            actions.append(Measure(gate, found.taken + 1, one.new, one.stable, ends, one.words))
     run = structs.replace(run, metrics=tuple(metrics))
     verdict, message = gate_verdict(analysis, metrics)
     if verdict is Verdict.RUNNING and ends is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
 
-from controller.api.analysis import Header, JobQuery, Metric, PrometheusQuery, WebQuery
+from controller.api.analysis import Header, JobQuery, Metric, PrometheusQuery, SourceQuery, WebQuery
 from controller.domain.decision import Value
 from controller.domain.gates.in_body import in_json, in_other_body, is_json, misplaced_secret
 from controller.domain.gates.in_job import (
@@ -22,6 +22,8 @@ from controller.domain.gates.in_job import (
 )
 from controller.domain.gates.in_query import in_query
 from controller.domain.gates.in_request import in_address, in_header
+from controller.domain.gates.in_source import filled_source
+from controller.domain.gates.in_source import texts_in as texts_of_source
 from controller.domain.gates.jobs import Place, filled_job, texts_of
 from controller.domain.gates.origins import Piece, Placed, Unplaced, Word
 from controller.domain.gates.secret_places import secrets_of
@@ -80,6 +82,7 @@ def filled(metric: Metric, words: Mapping[str, Word]) -> Metric | UnknownWord:
         prometheus=filling.prometheus(metric.prometheus),
         web=filling.web(metric.web),
         job=filling.job(metric.job),
+        source=filling.source(metric.source),
     )
     if filling.problems:
         first = filling.problems[0]
@@ -130,6 +133,8 @@ def _texts(metric: Metric) -> tuple[str, ...]:
         found += (page.url, page.body, *(h.value for h in page.headers))
     if metric.job is not None:
         found += texts_of(metric.job)
+    if metric.source is not None:
+        found += texts_of_source(metric.source)
     return found
 
 
@@ -160,6 +165,9 @@ class _Filling:
 
     def job(self, query: JobQuery | None) -> JobQuery | None:
         return None if query is None else filled_job(query, self._in_job)
+
+    def source(self, query: SourceQuery | None) -> SourceQuery | None:
+        return None if query is None else filled_source(query, self._put)
 
     def _in_job(self, text: str, place: Place) -> str:
         return self._put(text, in_environment if is_environment(place) else anywhere_else)

@@ -9,25 +9,25 @@ record says that its owner had paused it.
 
 import msgspec
 
-from controller.api.names import ADMISSION_PAUSE
 from controller.api.quantity import IntOrPercent, is_count, parse_percent, scaled_down, scaled_up
 from controller.api.rollout import OwnersValues
 from controller.api.workloads import Deployment, DeploymentStrategy
-from controller.domain.pods.marks import owners_record
+from controller.domain.pods.marks import hold_on
 
 
 def admission_paused(deployment: Deployment) -> bool:
     """Admission paused it for a release and our first move has not been made."""
-    return deployment.spec.paused and ADMISSION_PAUSE in deployment.metadata.annotations
+    return deployment.spec.paused and hold_on(deployment).has_admission_token
 
 
 def paused_by_its_owner(deployment: Deployment) -> bool:
     """Paused, and not only by us: its owner had paused it when another template came."""
     if not deployment.spec.paused:
         return False
-    if ADMISSION_PAUSE not in deployment.metadata.annotations:
+    hold = hold_on(deployment)
+    if not hold.has_admission_token:
         return True
-    record = owners_record(deployment)
+    record = hold.record
     return record is not None and record.paused
 
 

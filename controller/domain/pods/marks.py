@@ -3,14 +3,15 @@
 Invariant: only admission (and the controller, where admission could not) writes marks; everything else reads them here.
 """
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from controller.api.decoding import decoded
-from controller.api.jsontree import JsonObject
+from controller.api.jsontree import JsonObject, child
 from controller.api.meta import ObjectMeta
-from controller.api.names import IN_PROGRESSING, ORIGINAL_STRATEGY
+from controller.api.names import ADMISSION_PAUSE, IN_PROGRESSING, ORIGINAL_STRATEGY
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import OwnersValues
 
@@ -63,9 +64,44 @@ class _Mark(msgspec.Struct, frozen=True, rename="camel"):
     rollout_name: str = ""
 
 
-def owners_record(workload: Marked) -> OwnersRecord | None:
-    """The record that admission saved, or None."""
-    return read_record(workload.metadata.annotations.get(ORIGINAL_STRATEGY, ""))
+class Hold(NamedTuple):
+    """Our hold on a workload, as its annotations say it. A decision asks for one part; each part is read when asked."""
+
+    annotations: Mapping[str, object]
+
+    def _text(self, name: str) -> str:
+        found = self.annotations.get(name)
+        return found if isinstance(found, str) else ""
+
+    @property
+    def marked(self) -> bool:
+        """The workload is marked for a release, by whatever Rollout."""
+        return IN_PROGRESSING in self.annotations
+
+    @property
+    def rollout(self) -> str:
+        """Name of the Rollout that controls the workload, or an empty string."""
+        try:
+            return decoded(self._text(IN_PROGRESSING), _Mark).rollout_name
+        except msgspec.DecodeError:
+            return ""
+
+    @property
+    def record(self) -> OwnersRecord | None:
+        """The owner's own values that admission saved; None if nothing is held, or the record is another program's."""
+        return read_record(self._text(ORIGINAL_STRATEGY))
+
+    @property
+    def has_admission_token(self) -> bool:
+        """Admission has held the workload for a release, and the controller has not made its first move."""
+        return ADMISSION_PAUSE in self.annotations
+
+
+def hold_on(workload: Marked | JsonObject | None) -> Hold:
+    """Our hold on a workload: a typed object, or the JSON that admission gets."""
+    if workload is None or isinstance(workload, dict):
+        return Hold(child(workload, "metadata", "annotations"))
+    return Hold(workload.metadata.annotations)
 
 
 def read_record(text: str) -> OwnersRecord | None:
@@ -75,16 +111,3 @@ def read_record(text: str) -> OwnersRecord | None:
     except msgspec.DecodeError:
         return None
     return record if record.release else None
-
-
-def marked_for(workload: Marked) -> str:
-    """Name of the Rollout that controls this workload, or an empty string."""
-    return rollout_in(workload.metadata.annotations.get(IN_PROGRESSING, ""))
-
-
-def rollout_in(mark: str) -> str:
-    """Name of the Rollout in a mark, or an empty string."""
-    try:
-        return decoded(mark, _Mark).rollout_name
-    except msgspec.DecodeError:
-        return ""

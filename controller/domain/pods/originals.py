@@ -10,7 +10,7 @@ from controller.api import names
 from controller.api.autoscaling import Autoscaler
 from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject
-from controller.domain.pods.marks import Marked, marked_for, owners_record
+from controller.domain.pods.marks import Marked, hold_on
 
 ANNOTATIONS = (
     names.CONTROL_INFO,
@@ -46,11 +46,11 @@ class _PartitionStrategy(msgspec.Struct, frozen=True, rename="camel"):
 
 def moved_by_the_original(workload: Marked, rollout: str) -> bool:
     """The original has a release of this workload under way for this Rollout, and we have not taken it over."""
-    annotations = workload.metadata.annotations
-    if owners_record(workload) is not None or names.ADMISSION_PAUSE in annotations:
+    hold = hold_on(workload)
+    if hold.record is not None or hold.has_admission_token:
         return False
-    marked = marked_for(workload)
-    return marked == rollout or (not marked and names.CONTROL_INFO in annotations)
+    marked = hold.rollout
+    return marked == rollout or (not marked and names.CONTROL_INFO in hold.annotations)
 
 
 def originals_values(text: str) -> OriginalsValues | None:

@@ -12,7 +12,6 @@ from controller.api.decoding import decoded
 from controller.api.jsontree import JsonObject, child, number, text
 from controller.api.meta import ObjectMeta
 from controller.api.names import (
-    ADMISSION_PAUSE,
     FREEZE_MIN_READY_SECONDS,
     FREEZE_PROGRESS_DEADLINE_SECONDS,
     LAST_APPLIED,
@@ -21,7 +20,7 @@ from controller.api.names import (
 from controller.api.podsets import PodSet
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.observation import WorkloadSeen
-from controller.domain.pods.marks import OwnersRecord, marked_for, read_record
+from controller.domain.pods.marks import OwnersRecord, hold_on, read_record
 from controller.domain.pods.partition import MOVES_NO_POD, partition_of
 
 DEFAULT_STRATEGY: JsonObject = {
@@ -55,7 +54,7 @@ def _of_deployment(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
     if found.spec.min_ready_seconds != FREEZE_MIN_READY_SECONDS:
         # The freeze may end before limits and pause do: at a rollback. Our label without our mark, or with the token of
         # our pause, means that the record is lost: the token goes together with the record.
-        unmarked = not marked_for(found) or ADMISSION_PAUSE in found.metadata.annotations
+        unmarked = not hold_on(found).rollout or hold_on(found).has_admission_token
         return known if unmarked and STABLE_REVISION in found.metadata.labels else None
     if known is not None:
         return known
@@ -85,7 +84,7 @@ def _min_ready_seconds_of_pods(workload: WorkloadSeen) -> int:
 def _of_set(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
     """The values of a set: its owner's partition is known only from the manifest."""
     found, kind = workload.pod_set, workload.kind
-    if marked_for(found):
+    if hold_on(found).rollout:
         return None
     live = msgspec.json.decode(found.spec.update_strategy, type=JsonObject | None) or {}
     frozen = found.spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import structs
 
-from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
+from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER, WORKLOAD_TYPE
 from controller.api.rollout import BUSY_PHASES, MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
@@ -16,17 +16,17 @@ from controller.domain.availability import NotServed, or_correct
 from controller.domain.decision import (
     Action,
     Decision,
-    LabelWorkload,
     Note,
     PauseAutoscaler,
     PrepareRollout,
     Refusal,
     RemoveFinalizer,
+    SetMetadata,
     Severity,
 )
 from controller.domain.history import Outcome
 from controller.domain.observation import Observation
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.rollout.beginning import begin, stable_at_admission
 from controller.domain.rollout.ends.finalising import finalise
 from controller.domain.rollout.ends.reported import End, abandoned
@@ -168,12 +168,17 @@ def _housekeeping(release: Release) -> tuple[Action, ...]:
     ):
         housekeeping = (PrepareRollout(release.seen.plan_hash),)
     if release.seen.workload is not None and not release.labelled and unsupported(release) is None:
-        label = release.workload.kind.label
-        housekeeping += (LabelWorkload(release.workload_key, label, release.kind_name),)
+        housekeeping += (_labelled_as_workload(release),)
     housekeeping += keeping(release)
     if release.ours.template_exchange:
         return housekeeping
     return (*housekeeping, *config_release.config_housekeeping(release))
+
+
+def _labelled_as_workload(release: Release) -> SetMetadata:
+    """The workload has the label that admission selects workloads by."""
+    label: dict[str, str | None] = {WORKLOAD_TYPE: release.workload.kind.label}
+    return SetMetadata(release.kind_name, release.workload_key, release.meta.uid, labels=label)
 
 
 def unsupported(release: Release) -> Refusal | None:
@@ -265,7 +270,7 @@ def _in_its_phase(release: Release) -> Transition:
 
 
 def _healthy(release: Release) -> Transition:
-    owner = marked_for(release.workload.object)
+    owner = hold_on(release.workload.object).rollout
     if owner == release.seen.rollout.metadata.name:
         release = release.without_condition("Progressing")
         begun = begin(release.reporting(phase=Phase.PROGRESSING), stable_at_admission(release))

@@ -76,7 +76,9 @@ def _before_upgrade(release: Release) -> Transition:
         restored = _following_pods(release, index) or restoring.restore(release)
         if restored is not None:
             return restored
-    mixed = routing.revisions_are_mixed(release)
+    mixed = routing.revisions_are_mixed(release) or other_workloads.would_empty_a_subset(
+        release, index
+    )
     if mixed is not None:
         return release.stop(problem=mixed)
     return release.entering(StepState.STEP_UPGRADE).go_on()

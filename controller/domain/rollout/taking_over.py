@@ -15,22 +15,21 @@ from controller.api.autoscaling import Autoscaler
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.meta import Key
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
-from controller.api.workload_kinds import KindName, WorkloadKind
+from controller.api.workload_kinds import DEPLOYMENT, KindName, WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
     DropBatchRelease,
     Note,
+    PauseAutoscaler,
     PinService,
     Reference,
     SetMetadata,
-    TakeOverAutoscaler,
-    TakeOverCanary,
     TakeOverWorkload,
 )
 from controller.domain.observation import RoutePresent, WorkloadSeen
 from controller.domain.pods.held_autoscalers import original
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.pods.originals import moved_by_the_original
 from controller.domain.pods.running import template_of
 from controller.domain.rollout.beginning import stable_at_admission
@@ -79,7 +78,7 @@ def _is_held_by_the_original(release: Release) -> bool:
     workload = release.workload.object
     name = release.seen.rollout.metadata.name
     held = moved_by_the_original(workload, name)
-    return held and (marked_for(workload) == name or _left_by_the_original(release.status))
+    return held and (hold_on(workload).rollout == name or _left_by_the_original(release.status))
 
 
 def _left_by_the_original(status: RolloutStatus) -> bool:
@@ -118,17 +117,23 @@ def _take_all_over(release: Release) -> tuple[Action, ...]:
     )
 
 
-def _canary(release: Release, extra: WorkloadSeen) -> TakeOverCanary:
+def _canary(release: Release, extra: WorkloadSeen) -> SetMetadata:
+    """Without its owner, the BatchRelease, and without the finalizer that only the original takes off."""
     meta = extra.deployment.metadata
     same_template = _pods_of(extra.deployment.spec.template) == _pods_of(
         release.deployment.spec.template
     )
-    return TakeOverCanary(
-        deployment=meta.key,
+    return SetMetadata(
+        DEPLOYMENT,
+        meta.key,
         resource_version=meta.resource_version,
-        rollout_uid=release.seen.rollout.metadata.uid,
-        template_hash=release.template_hash if same_template else "",
+        labels={names.ROLLOUT_UID: release.seen.rollout.metadata.uid},
+        annotations={
+            names.TEMPLATE_HASH: release.template_hash if same_template else "",
+            names.CONTROL_INFO: None,
+        },
         finalizers=tuple(f for f in meta.finalizers if f != names.ORIGINALS_CANARY_FINALIZER),
+        disowned=True,
     )
 
 
@@ -137,9 +142,10 @@ def _pods_of(template: msgspec.Raw) -> JsonObject:
     return child(msgspec.json.decode(template), "spec")
 
 
-def _autoscaler(release: Release, found: Autoscaler) -> TakeOverAutoscaler:
+def _autoscaler(release: Release, found: Autoscaler) -> PauseAutoscaler:
     meta = found.metadata
-    return TakeOverAutoscaler(meta.key, meta.resource_version, release.meta.name, original(found))
+    target = release.meta.name
+    return PauseAutoscaler(meta.key, meta.resource_version, original(found), target)
 
 
 def _routes(release: Release) -> tuple[SetMetadata, ...]:

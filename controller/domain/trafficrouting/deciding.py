@@ -16,10 +16,11 @@ from controller.api.trafficrouting import (
 )
 from controller.domain.conditions import settled_conditions
 from controller.domain.decision import (
+    TRAFFIC_ROUTING,
     Action,
     Decided,
     Refusal,
-    SetFinalizers,
+    finalizers,
 )
 from controller.domain.sides import next_look
 from controller.domain.traffic import named_content
@@ -104,7 +105,7 @@ def _finalizer_actions(seen: TrafficRoutingSeen, *, goes: bool) -> tuple[Action,
         wanted = tuple(name for name in wanted if not _is_ours(name))
     if wanted == meta.finalizers:
         return ()
-    return (SetFinalizers(meta.key, meta.resource_version, wanted),)
+    return (finalizers(TRAFFIC_ROUTING, meta, wanted),)
 
 
 def _is_ours(finalizer: str) -> bool:

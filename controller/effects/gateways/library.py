@@ -67,6 +67,17 @@ class ConfiguredScripts:
             return self.library.resolve_own(own, group, reference.kind, found)
         return self.library.resolve_custom(group, reference.kind, choice, data)
 
+    def resolve_asking(
+        self, does: str, name: str, own: OwnScript | None = None
+    ) -> Script | MissingScript:
+        """The script of a source, a check or a target; `own` is one of the namespace's ConfigMap."""
+        if own is None:
+            return self.library.resolve_asking(does, name, self._config_map())
+        found = self._own(own.config_map_key)
+        if isinstance(found, Unavailable):
+            return MissingScript(_unread(own, found))
+        return self.library.resolve_own_asking(own, does, name, found)
+
     def missing(self, reference: Reference) -> str:
         """The places where the script was not found; empty if there is one."""
         script = self.resolve(reference)

@@ -12,7 +12,7 @@ from controller.api.meta import Condition
 from controller.api.rollout import Phase, Rollout, StepState
 from controller.domain.conditions import find_condition
 from controller.domain.observation import Observation
-from controller.domain.rollout.approvals.pause import a_person_is_waited_for
+from controller.domain.rollout.approvals.pause import a_person_ends_the_step
 from controller.domain.rollout.words.goal import Goal
 from controller.domain.rollout.words.release_context import Style, canary_status, moonshift_status
 from controller.domain.rollout.words.release_value import Release, as_stored
@@ -118,7 +118,7 @@ def _paused(seen: RolloutSeen) -> Iterator[Sample]:
     if seen.rollout.spec.strategy.paused:
         yield ("owner",), 1
     elif moonshift_status(status).state == StepState.STEP_PAUSED:
-        yield ("person" if a_person_is_waited_for(seen.release_view) else "timer",), 1
+        yield ("person" if a_person_ends_the_step(seen.release_view) else "timer",), 1
 
 
 def _state_seconds(seen: RolloutSeen) -> Iterator[Sample]:

@@ -85,6 +85,7 @@ _REASONS = {
         reasons.SERVICE_NOT_OURS,
         reasons.SERVICE_IN_USE,
         reasons.SHARED_SERVICE_MIXES_REVISIONS,
+        reasons.OTHER_PODS_BEHIND_SERVICE,
         reasons.GATEWAY_OBJECT_NOT_FOUND,
         reasons.GATEWAY_OBJECT_IN_USE,
         reasons.GATEWAY_OBJECT_REJECTED,

@@ -886,3 +886,124 @@ function kuma.backends(step, headers) end
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 function kuma.divide(step, services) end
+
+---For targets (`--@does target`): an event of a release in words and colours, the same in every messenger.
+---For scripts with the line `--@use events`.
+events = {}
+
+---`good`, `news`, `asks` (somebody has to approve) or `bad`; a reason for which a release is held is bad, too.
+---@param event moonshift.Event
+---@return "good"|"news"|"asks"|"bad"
+function events.level(event) end
+
+---The colour of its level, six hexadecimal digits.
+---@param event moonshift.Event
+---@return string
+function events.colour(event) end
+
+---Whether what an earlier event of this release reported is over with this one.
+---@param event moonshift.Event
+---@return boolean
+function events.over(event) end
+
+---One text for all events of a release: an alert, a thread.
+---@param event moonshift.Event
+---@return string
+function events.key(event) end
+
+---The release in a few words: `web in shop: ReleaseStarted`.
+---@param event moonshift.Event
+---@return string
+function events.title(event) end
+
+---Facts beside the message, as names and values: the step, the image, who did it, what to type next.
+---@param event moonshift.Event
+---@return {name: string, value: string}[]
+function events.facts(event) end
+
+---Message, facts and link as lines of text.
+---@param event moonshift.Event
+---@return string
+function events.text(event) end
+
+---A text without markup, for messengers that read `<…>` as links, mentions or HTML.
+---@param text string
+---@return string
+function events.plain(text) end
+
+---For scripts that ask (`--@does source`, `check`, `target`): what an answer says, which value of a series counts, when to ask
+---again, and times as texts. Messages name the service that was asked.
+---For scripts with the line `--@use exchange`.
+exchange = {}
+
+---The beginning of a text that somebody limits; characters stay whole.
+---@param text string
+---@param most integer bytes
+---@return string
+function exchange.short(text, most) end
+
+---The text of an answer with a status from 200 to 299; any other status is an error with the service's own first words.
+---@param answer moonshift.Answer
+---@param who string the service, for messages
+---@return string
+function exchange.accept(answer, who) end
+
+---The decoded JSON of such an answer. A null in a list is `json.null`, so no item changes its place; a member of an object that
+---is null is absent.
+---@param answer moonshift.Answer
+---@param who string
+---@return any
+function exchange.read(answer, who) end
+
+---An error of a service inside an answer that is good by its status.
+---@param who string
+---@param said any a text, or a table that has a message somewhere
+function exchange.fail(who, said) end
+
+---A number, of a number or of a text; nil for null, a gap, or anything that is no finite number.
+---@param value any
+---@return number?
+function exchange.number(value) end
+
+---The only item of a list, or nil if it is empty; an error if there are more.
+---@param list any[]?
+---@param who string
+---@return any
+function exchange.one(list, who) end
+
+---The only value of a row with names, as a number; names that begin with `_` do not count. An error if there are more.
+---@param row table<string, any>?
+---@param who string
+---@return number?
+function exchange.cell(row, who) end
+
+---The newest value of a series from old to new, as a source answers it. Gaps are left out, and so is the newest point, which
+---is still being filled, unless it is the only one.
+---@param points any[]?
+---@param key? string|integer where a point has its value; left out if a point is a value
+---@return moonshift.Measured
+function exchange.newest(points, key) end
+
+---The value in an answer of a service with the query API of Prometheus.
+---@param answer moonshift.Answer
+---@param who string
+---@return moonshift.Measured
+function exchange.vector(answer, who) end
+
+---Sends a request after a while, for something that is not ready yet.
+---@param request moonshift.Request
+---@param seconds number
+---@param state? table what the next turn has to know
+---@return moonshift.Asking
+function exchange.later(request, seconds, state) end
+
+---The answer of a target: sent, or again after the time that the service names; any other status is an error.
+---@param answer moonshift.Answer
+---@param who string
+---@return moonshift.Told
+function exchange.sent(answer, who) end
+
+---A time as RFC 3339 writes it, in UTC: `2023-11-14T22:13:20Z`.
+---@param seconds number since 1970
+---@return string
+function exchange.time(seconds) end

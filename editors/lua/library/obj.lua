@@ -88,7 +88,7 @@
 ---@field object moonshift.Object
 ---@field params table<string, any>
 
----@type moonshift.Obj
+---@type moonshift.Obj|moonshift.AskingObj
 obj = nil
 
 ---@class jsonlib
@@ -101,11 +101,13 @@ json = {}
 ---@return string? problem
 function json.encode(value) end
 
----The value of a JSON text; nil and a message if the text is not JSON.
+---The value of a JSON text; nil and a message if the text is not JSON. A null is absent, or with `nulls` it is `json.null`, so
+---that the items of a list keep their places.
 ---@param text string
+---@param options? {nulls?: boolean}
 ---@return any value
 ---@return string? problem
-function json.decode(text) end
+function json.decode(text, options) end
 
 ---A deep copy. It is written like the value: an empty list stays a list, nulls in lists stay.
 ---@param value any

@@ -37,6 +37,9 @@ class Source:
         self.asked.append((request.path, form, request.headers))
         if request.path == "/health":
             return web.Response(text="degraded\n")
+        if request.path == "/render":
+            points = [[0.25, 1], [0.5, 2], [9.0, 3]]
+            return web.json_response([{"target": request.query["target"], "datapoints": points}])
         if request.path == "/page.json":
             return web.json_response({"rate": 0.25})
         if request.path.endswith("/query_range"):

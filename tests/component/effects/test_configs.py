@@ -8,11 +8,12 @@ from controller.api.config import ConfigKind, content_digest
 from controller.api.meta import Key, ObjectMeta, OwnerReference
 from controller.api.names import FIELD_MANAGER, KEPT_CONFIG_OF, ROLLOUT_UID
 from controller.api.rollout import Rollout
+from controller.api.workload_kinds import KindName
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
+    DeleteObject,
     Done,
-    DropConfig,
     KeepConfig,
     Outcome,
     Refusal,
@@ -172,7 +173,8 @@ async def test_a_missing_right_is_reported_without_the_content(verb: str) -> Non
 async def test_a_useless_copy_goes_and_one_that_is_gone_is_as_good() -> None:
     api = ApiDouble()
     stored = api.put(SECRETS, copied(SECRETS, ONE))
-    drop = DropConfig(ConfigKind.SECRET, Key("shop", COPY), stored["metadata"]["uid"])
+    secret, uid = KindName("v1", "Secret"), stored["metadata"]["uid"]
+    drop = DeleteObject(secret, Key("shop", COPY), uid, alone=True)
     assert await apply(api, drop) == Done(wrote=True)
     assert await apply(api, drop) == Done(wrote=True)
     assert api.writes == [f"delete {COPY}"]

@@ -22,7 +22,7 @@ from controller.domain.decision import (
 )
 from controller.effects.freezing import freeze
 from controller.effects.objects import delete
-from controller.effects.podsets import set_current_revision
+from controller.effects.workloads import set_current_revision
 from controller.effects.writes import Writes
 from controller.errors import Conflict
 from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS

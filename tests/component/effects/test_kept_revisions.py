@@ -10,8 +10,16 @@ from controller.api.names import KEPT_FOR, POD_TEMPLATE_HASH, V1BETA1
 from controller.api.podsets import KeptFacts
 from controller.api.rollout import Rollout
 from controller.api.workloads import template_hash
-from controller.domain.decision import Done, DropKept, KeepRelease, RebuildReplicaSet, Refusal
-from controller.effects.kept_revisions import drop, keep, read
+from controller.domain.decision import (
+    CONTROLLER_REVISION,
+    DeleteObject,
+    Done,
+    KeepRelease,
+    RebuildReplicaSet,
+    Refusal,
+)
+from controller.effects.kept_revisions import keep, read
+from controller.effects.objects import delete
 from controller.effects.rebuilding import rebuild
 from controller.effects.writes import Writes
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS
@@ -48,7 +56,9 @@ async def test_what_is_kept_can_be_read_and_dropped() -> None:
     assert found is not None
     assert template_hash(msgspec.json.encode(found)) == FACTS.stable_template
     uid = api.one(CONTROLLER_REVISIONS, NAME)["metadata"]["uid"]
-    assert await drop(writes, DropKept(KEPT, uid)) == Done(wrote=True)
+    assert await delete(
+        writes, CONTROLLER_REVISIONS, DeleteObject(CONTROLLER_REVISION, KEPT, uid)
+    ) == Done(wrote=True)
     assert await read(writes, KEPT, OWNER) is None
 
 

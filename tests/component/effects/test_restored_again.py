@@ -9,10 +9,9 @@ import pytest
 
 from controller.api import names
 from controller.api.meta import Key
-from controller.api.rollout import OwnersValues
 from controller.api.workload_kinds import KindName
-from controller.domain.decision import FieldOfSpec, FreeAutoscaler, ReleaseSet
-from controller.effects import autoscalers, podsets
+from controller.domain.decision import FieldOfSpec, FreeAutoscaler, ReleaseWorkload
+from controller.effects import autoscalers, workloads
 from controller.effects.writes import Writes
 from controller.kube.resources import HPAS, STATEFUL_SETS
 from tests.component.effects.api_double import NAMESPACE, ApiDouble, LedgerDouble, Object
@@ -63,15 +62,14 @@ async def test_a_set_loses_the_strategy_that_its_owner_never_wrote(there: bool) 
             "spec": {"replicas": 2, **frozen},
         },
     )
-    action = ReleaseSet(
+    action = ReleaseWorkload(
         kind=KindName("apps", "StatefulSet"),
         workload=WEB,
         generation=int(stored["metadata"]["generation"]),
-        owners=OwnersValues(strategy=None),
         annotations=(names.IN_PROGRESSING,),
-        fields=(FieldOfSpec("minReadySeconds", None),),
+        fields=(FieldOfSpec("updateStrategy", None), FieldOfSpec("minReadySeconds", None)),
     )
-    await podsets.release(Writes(api, LedgerDouble()), STATEFUL_SETS, action)
+    await workloads.release(Writes(api, LedgerDouble()), STATEFUL_SETS, action)
     found = api.one(STATEFUL_SETS, "web")
     assert found["spec"] == {"replicas": 2}
     assert not found["metadata"].get("annotations")

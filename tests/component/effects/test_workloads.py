@@ -3,7 +3,8 @@
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.names import FIELD_MANAGER, IN_PROGRESSING, STABLE_REVISION
-from controller.domain.decision import Done, ReleaseDeployment
+from controller.api.workload_kinds import DEPLOYMENT
+from controller.domain.decision import Done, ReleaseWorkload
 from controller.effects import workloads
 from controller.effects.writes import Writes
 from controller.kube.resources import DEPLOYMENTS
@@ -22,7 +23,7 @@ class Patched(ApiDouble):
         self.tried += 1
 
 
-def marked(api: ApiDouble) -> ReleaseDeployment:
+def marked(api: ApiDouble) -> ReleaseWorkload:
     """A Deployment with its owner's values and our last marks, and the action of the pass that observed it."""
     metadata: Object = {
         "name": "web",
@@ -32,10 +33,10 @@ def marked(api: ApiDouble) -> ReleaseDeployment:
         "managedFields": [OURS, OWNERS, OURS],
     }
     stored = api.put(DEPLOYMENTS, {"metadata": metadata, "spec": {"replicas": 2}})
-    return ReleaseDeployment(
+    return ReleaseWorkload(
+        kind=DEPLOYMENT,
         workload=Key(NAMESPACE, "web"),
         generation=3,
-        owners=None,
         annotations=(names.IN_PROGRESSING,),
         labels=(names.STABLE_REVISION,),
         resource_version=str(stored["metadata"]["resourceVersion"]),
@@ -53,7 +54,9 @@ def is_the_owners(api: ApiDouble) -> bool:
 async def test_the_last_marks_and_our_entries_go_in_one_write() -> None:
     api = Patched()
     action = marked(api)
-    assert await workloads.release(Writes(api, LedgerDouble()), action) == Done(wrote=True)
+    assert await workloads.release(Writes(api, LedgerDouble()), DEPLOYMENTS, action) == Done(
+        wrote=True
+    )
     assert is_the_owners(api)
     assert api.tried == 1
 
@@ -63,6 +66,8 @@ async def test_a_deployment_whose_status_changed_since_is_looked_at_again() -> N
     action = marked(api)
     status: Object = {"status": {"readyReplicas": 1}}
     await api.merge_patch(DEPLOYMENTS, NAMESPACE, "web", status, "status")
-    assert await workloads.release(Writes(api, LedgerDouble()), action) == Done(wrote=True)
+    assert await workloads.release(Writes(api, LedgerDouble()), DEPLOYMENTS, action) == Done(
+        wrote=True
+    )
     assert is_the_owners(api)
     assert api.tried > 1

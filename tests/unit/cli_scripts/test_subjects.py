@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from controller.cli.script_tools.script_folders import subject_at, subjects_in
+from controller.cli.script_tools.script_folders import asking_subjects_in, subject_at, subjects_in
 from tests.unit.cli_scripts.folders import make_folder
 
 
@@ -26,3 +26,20 @@ def test_a_script_anywhere_serves_any_reference(tmp_path: Path) -> None:
     subject = subject_at(path)
     assert (subject.group, subject.kind, subject.class_type) == ("", "", "")
     assert subject.cases() == ()
+
+
+def test_scripts_that_ask_are_found_by_their_folders_and_are_no_gateways(tmp_path: Path) -> None:
+    for does in ("source", "check", "target"):
+        folder = tmp_path / does / "testdata" / "lab"
+        folder.mkdir(parents=True)
+        (tmp_path / does / "lab.lua").write_text("return {}")
+        (folder / "one.yaml").write_text("")
+    found = asking_subjects_in(tmp_path)
+    assert [(subject.name, subject.does) for subject in found] == [
+        ("check/lab", "check"),
+        ("source/lab", "source"),
+        ("target/lab", "target"),
+    ]
+    assert [path.name for path in found[0].cases()] == ["one.yaml"]
+    assert asking_subjects_in(tmp_path / "check") == found[:1]
+    assert subjects_in(tmp_path) == ()

@@ -26,6 +26,8 @@ FAMILIES = (
     "gateway_api", "gateway_rules", "gloo", "kuma", "consul", "contour", "istio", "ingresses",
 )  # fmt: skip
 """Modules in the words of one gateway, described after the others."""
+ASKING = ("exchange", "events")
+"""Modules of scripts that ask, described last."""
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -95,7 +97,9 @@ def described(path: Path) -> Described:
 def modules() -> list[Described]:
     """All, those for any kind first."""
     found = [described(path) for path in sorted(LIBRARY.glob("*.lua"))]
-    return sorted(found, key=lambda module: (module.name in FAMILIES, module.name))
+    return sorted(
+        found, key=lambda module: (module.name in ASKING, module.name in FAMILIES, module.name)
+    )
 
 
 def _markdown(module: Described) -> Iterator[str]:

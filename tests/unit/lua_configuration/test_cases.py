@@ -8,6 +8,7 @@ import pytest
 from controller.cli.script_tools.cases import Case as Case_
 from controller.cli.script_tools.cases import read_case
 from controller.cli.script_tools.script_folders import subject_at
+from controller.domain.traffic.plan.header import parse_header
 from controller.scripts.lookup import packaged_texts
 from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.cases import (
@@ -21,7 +22,9 @@ from tests.unit.lua_configuration.cases import (
 
 ALL = answered_cases()
 REFUSED = [case for case in cases() if case.refused]
-SCRIPTS = sorted(FOLDER / path for path in packaged_texts())
+SCRIPTS = sorted(
+    FOLDER / path for path, text in packaged_texts().items() if not parse_header(text.decode()).does
+)
 CLASSES = sorted(FOLDER.glob("trafficrouting_ingress/*.lua"))
 
 

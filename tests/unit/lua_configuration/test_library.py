@@ -71,8 +71,11 @@ def test_a_module_loads_with_the_modules_sent_with_it(name: str) -> None:
 
 
 def test_types_that_are_named_are_written_down() -> None:
-    known = set(re.findall(r"@class (moonshift\.\w+)", TYPES.read_text()))
-    known |= set(re.findall(r"@class (moonshift\.\w+)", (TYPES.parent / "obj.lua").read_text()))
+    known = {
+        name
+        for path in TYPES.parent.glob("*.lua")
+        for name in re.findall(r"@(?:class|alias) (moonshift\.\w+)", path.read_text())
+    }
     named = set(re.findall(r"moonshift\.\w+", TYPES.read_text()))
     assert named <= known
     assert {module.name for module in modules()} == set(NAMES)

@@ -203,6 +203,12 @@ def test_malformed_json_is_refused(document: bytes) -> None:
          [2, "a function cannot be written as JSON at $"]),
         ("return json.decode('{\"a\":[1,null,2]}')", {"a": [1, None, 2]}),
         ("return {#json.decode('[1,null,2]')}", [2]),
+        ("return {#json.decode('[1,null,2]', {nulls = true})}", [3]),
+        ("return {json.decode('[1,null]', {nulls = true})[2] == json.null}", [True]),
+        ("return {json.decode('{\"a\":null}', {nulls = true}).a == json.null}", [True]),
+        ("return {#json.decode('[1,null]', {nulls = false})}", [1]),
+        ("return json.decode('[null,[null,2]]', {nulls = true})", [None, [None, 2]]),
+        ("json.decode('[null]', {nulls = true}) return {#json.decode('[null]')}", [0]),
         ("return {json.decode('{') == nil}", [True]),
     ],
 )  # fmt: skip

@@ -20,6 +20,7 @@ from controller.domain.rollout.words.release_value import Release, as_stored
 from controller.domain.target import Pinned
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
+from tests.unit.domain.rollout.approvals.said import agrees
 from tests.unit.simulation.truth import StatusChecker
 from tests.unit.worlds import Led, World
 
@@ -132,6 +133,7 @@ class Watch:
         self.every_end_leads_somewhere(context)
         if context is None:
             return
+        assert agrees(context), self.world.describe()
         status = self.world.intended(KEY) or context.seen.rollout.status
         ours = status.moonshift
         if not isinstance(ours, MoonshiftStatus):

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from controller.api.duration import later, of_seconds
 from controller.api.meta import Condition
-from controller.api.rollout import RolloutStatus, StepState
+from controller.api.rollout import Phase, Rollout, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout.approvals.analysing import (
@@ -24,8 +24,14 @@ from controller.domain.rollout.approvals.unsigned import NOT_RECORDED, is_signed
 from controller.domain.rollout.moving.config_release import config_housekeeping
 from controller.domain.rollout.trouble.stuck import trouble_of
 from controller.domain.rollout.words import messages
-from controller.domain.rollout.words.release_context import Style, canary_status, moonshift_status
-from controller.domain.rollout.words.release_value import Release
+from controller.domain.rollout.words.release_context import (
+    Style,
+    canary_status,
+    current_state,
+    current_step,
+    moonshift_status,
+)
+from controller.domain.rollout.words.release_value import Release, of_rollout_alone
 from controller.domain.rollout.words.status import condition, with_canary
 from controller.domain.rollout.words.transition import Continue, Transition
 
@@ -157,14 +163,31 @@ def last_step_needs_no_pause(release: Release, index: int) -> bool:
     )
 
 
-def a_person_is_waited_for(release: Release) -> bool:
+def a_person_ends_the_step(release: Release) -> bool:
     """The step's work is done and only an approval continues the release: neither a timer nor the plan does."""
-    ours = release.ours
-    if ours.state != StepState.STEP_PAUSED or not release.steps:
+    if current_state(release.status) != StepState.STEP_PAUSED or not release.steps:
         return False
     if holding_run(release) is not None:
         return True
-    return release.step(ours.step).pause.duration is None and _pause_is_visible(release)
+    index = current_step(release.status)
+    pause = release.step(index).pause
+    return pause.duration is None and not last_step_needs_no_pause(release, index)
+
+
+def was_approved(status: RolloutStatus) -> bool:
+    """Somebody approved the present step, and the controller has not stored that it acted on it."""
+    return approval_arrived(status) or exact_approval(status)
+
+
+def awaits_approval(rollout: Rollout) -> bool:
+    """A person has to approve the present step now: nobody has, and neither a hold nor an end of the release goes
+    before it. The Rollout alone tells it, so clients ask here, too.
+    """
+    status = rollout.status
+    held = rollout.spec.strategy.paused or moonshift_status(status).goal
+    if status.phase != Phase.PROGRESSING or held or was_approved(status):
+        return False
+    return a_person_ends_the_step(of_rollout_alone(rollout))
 
 
 def decide_pause(release: Release) -> Transition:

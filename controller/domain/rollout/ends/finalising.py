@@ -20,7 +20,7 @@ from controller.domain.decision import (
     DeleteObject,
     RemoveFinalizer,
 )
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.rollout.ends import last_endpoints, stable_capacity
 from controller.domain.rollout.moving import autoscalers, batches
 from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
@@ -130,7 +130,7 @@ def _canary_deletions(release: Release) -> tuple[Action, ...]:
 def _still_frozen(release: Release) -> bool:
     """We hold the workload; a workload that another Rollout holds is not ours to release."""
     name = release.seen.rollout.metadata.name
-    ours = marked_for(release.workload.object) in (name, "")
+    ours = hold_on(release.workload.object).rollout in (name, "")
     return ours and (release.values_to_restore is not None or release.admission_paused)
 
 
@@ -253,7 +253,7 @@ def _release_control(release: Release) -> Stop | None:
 
 def _release_for_deletion(release: Release) -> Stop | None:
     """As `_release_control`, for a Rollout that is being deleted: its label is removed, too."""
-    taken = marked_for(release.workload.object) not in (release.seen.rollout.metadata.name, "")
+    taken = hold_on(release.workload.object).rollout not in (release.seen.rollout.metadata.name, "")
     held = _still_frozen(release) or _marked(release)
     # An undo that no webhook saw removes our annotations and leaves the label of the stable revision.
     labelled = release.labelled or names.STABLE_REVISION in release.meta.labels
@@ -266,7 +266,7 @@ def _release_for_deletion(release: Release) -> Stop | None:
 
 
 def _marked(release: Release) -> bool:
-    return marked_for(release.workload.object) == release.seen.rollout.metadata.name
+    return hold_on(release.workload.object).rollout == release.seen.rollout.metadata.name
 
 
 _Sequence = tuple[tuple[FinalisingStep, Part], ...]

@@ -10,10 +10,11 @@ stable pods do not become ready in time (`awaiting_stable`), the abandoned ones 
 
 from controller.api.quantity import scaled_up
 from controller.api.workloads import ReplicaSet
-from controller.domain.decision import REPLICA_SET, Action, PaceDeployment, SetSize, size
-from controller.domain.pods.deployment import Limits, owners_limits
+from controller.domain.decision import REPLICA_SET, Action, SetSize, size
+from controller.domain.pods.deployment import Limits, WrittenLimits, owners_limits
 from controller.domain.pods.trouble import without_room
 from controller.domain.rollout.moving.awaiting_stable import stable_is_awaited_until
+from controller.domain.rollout.moving.deployments import paced
 from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.routes.services import pinned_to
 from controller.domain.rollout.words.release_value import Release
@@ -136,13 +137,9 @@ def _unused_surge(release: Release, limits: Limits) -> int:
 
 def _with_owners_surge(release: Release, limits: Limits) -> tuple[Action, ...]:
     """Every ready pod is needed: the paused Deployment's controller adds the owner's surge."""
-    surge = PaceDeployment(
-        workload=release.workload_key,
-        generation=release.meta.generation,
-        max_surge=limits.surge,
-        max_unavailable=0,
-    )
-    return (surge,) if _unused_surge(release, limits) else ()
+    if not _unused_surge(release, limits):
+        return ()
+    return (paced(release, WrittenLimits(limits.surge, 0)),)
 
 
 def _sized(rs: ReplicaSet, replicas: int) -> SetSize:

@@ -11,6 +11,7 @@ from typing import assert_never
 from controller.api.meta import Key, OwnerReference
 from controller.api.names import CONFIG_COPY_INFIX, ROLLOUT_ID, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import Phase, Rollout, RolloutStatus, TrackedConfig
+from controller.api.workload_kinds import KindName
 from controller.api.workloads import MAX_NAME, safe_hash
 from controller.domain import reasons
 from controller.domain.config.content_record import (
@@ -26,14 +27,14 @@ from controller.domain.config.references import named
 from controller.domain.config.seen import ConfigSeen, ConfigUnwatched, ConfigWatched, KeptConfig
 from controller.domain.decision import (
     Action,
-    DropConfig,
+    DeleteObject,
     KeepConfig,
     Note,
     RestoreConfig,
     Severity,
     StampTemplate,
 )
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.status import condition, with_moonshift_status
@@ -91,7 +92,7 @@ def _recorded(release: Release, seen: ConfigWatched) -> Release:
     record, template = record_of(release.status), release.template_hash
     if release.status.phase == Phase.PROGRESSING:
         now = in_release(record, template, release.ours.stable_template, seen)
-    elif marked_for(release.workload.object):
+    elif hold_on(release.workload.object).rollout:
         return release
     elif release.replicas == 0:
         # Without pods there is nothing to release.
@@ -196,7 +197,7 @@ def _may_be_released(release: Release) -> bool:
         return (
             release.template_hash != ours.stable_template and release.meta.uid == ours.workload_uid
         )
-    return not marked_for(release.workload.object) and not _would_not_be_frozen(release)
+    return not hold_on(release.workload.object).rollout and not _would_not_be_frozen(release)
 
 
 # --- copies -------------------------------------------------------------------------------------
@@ -250,5 +251,6 @@ def _restore(release: Release, found: ConfigSeen, kept: KeptConfig) -> RestoreCo
     )
 
 
-def _drop(release: Release, kept: KeptConfig) -> DropConfig:
-    return DropConfig(kept.kind, Key(release.namespace, kept.name), kept.uid)
+def _drop(release: Release, kept: KeptConfig) -> DeleteObject:
+    kind, copy = KindName("v1", kept.kind), Key(release.namespace, kept.name)
+    return DeleteObject(kind, copy, kept.uid, alone=True)

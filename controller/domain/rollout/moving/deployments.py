@@ -4,10 +4,23 @@ Invariant: the owner's values and our marks change in one write.
 """
 
 from controller.api import names
-from controller.api.workload_kinds import KNOWN_WORKLOADS
+from controller.api.rollout import OwnersValues
+from controller.api.workload_kinds import DEPLOYMENT, KNOWN_WORKLOADS
 from controller.domain import reasons
-from controller.domain.decision import Action, Refusal, ReleaseDeployment
-from controller.domain.pods.deployment import owners_limits, paused_by_its_owner
+from controller.domain.decision import (
+    Action,
+    FieldOfSpec,
+    MoveWorkload,
+    Refusal,
+    ReleaseWorkload,
+    field_of_spec,
+)
+from controller.domain.pods.deployment import (
+    WrittenLimits,
+    owners_limits,
+    paused_by_its_owner,
+    progress_deadline,
+)
 from controller.domain.rollout.moving.from_zero import FromZero
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
@@ -34,6 +47,48 @@ def marks_to_remove(
     )
 
 
+def paced(
+    release: Release,
+    limits: WrittenLimits,
+    *,
+    ends_pause: bool = False,
+    owners: OwnersValues | None = None,
+    extra_status: str = "",
+) -> MoveWorkload:
+    """The Deployment has these rolling update limits; with `ends_pause`, the admission pause ends.
+
+    Frozen, unless the owner's own values are given: the running revision is never frozen.
+    """
+    rolling = {"maxSurge": limits.max_surge, "maxUnavailable": limits.max_unavailable}
+    ready, deadline = names.FREEZE_MIN_READY_SECONDS, names.FREEZE_PROGRESS_DEADLINE_SECONDS
+    if owners is not None:
+        ready, deadline = owners.min_ready_seconds, progress_deadline(owners)
+    fields = (
+        field_of_spec("strategy", {"type": "RollingUpdate", "rollingUpdate": rolling}),
+        field_of_spec("minReadySeconds", ready),
+        field_of_spec("progressDeadlineSeconds", deadline),
+    )
+    return MoveWorkload(
+        kind=DEPLOYMENT,
+        workload=release.workload_key,
+        generation=release.meta.generation,
+        fields=(field_of_spec("paused", False), *fields) if ends_pause else fields,
+        admission_pause=release.meta.annotations[names.ADMISSION_PAUSE] if ends_pause else "",
+        extra_status=extra_status,
+    )
+
+
+def _owners_fields(owners: OwnersValues) -> tuple[FieldOfSpec, ...]:
+    """An absent deadline is the API server's own default: an absent field cannot be removed safely by a patch."""
+    strategy = () if owners.strategy is None else (FieldOfSpec("strategy", owners.strategy),)
+    return (
+        field_of_spec("minReadySeconds", owners.min_ready_seconds),
+        field_of_spec("paused", owners.paused),
+        *strategy,
+        field_of_spec("progressDeadlineSeconds", progress_deadline(owners)),
+    )
+
+
 class Deployments(FromZero):
     """The end of a release of a Deployment."""
 
@@ -41,10 +96,11 @@ class Deployments(FromZero):
         """Restore strategy, times and `paused` as the owner wrote them."""
         annotations, labels = marks_to_remove(release, keep_mark=keep_mark, drop_label=drop_label)
         record, metadata = release.values_to_restore, release.deployment.metadata
-        return ReleaseDeployment(
+        return ReleaseWorkload(
+            kind=DEPLOYMENT,
             workload=release.workload_key,
             generation=metadata.generation,
-            owners=record.values if record is not None else None,
+            fields=_owners_fields(record.values) if record is not None else (),
             annotations=annotations,
             labels=labels,
             resource_version=metadata.resource_version,

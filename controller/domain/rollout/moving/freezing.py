@@ -20,7 +20,7 @@ from controller.domain.pods.deployment import (
     admission_paused,
     write_rolling_limits,
 )
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.pods.partition import partition_of
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
@@ -98,7 +98,7 @@ def lost_its_freeze(release: Release) -> bool:
     """The owner's record, the mark or the freeze is missing, or the record is outdated; in canary style the pause,
     which stays to the end.
     """
-    if release.owners is None or not marked_for(release.workload.object):
+    if release.owners is None or not hold_on(release.workload.object).rollout:
         return True
     if release.kind is not WorkloadKind.DEPLOYMENT:
         return False

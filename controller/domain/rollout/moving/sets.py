@@ -10,7 +10,6 @@ from controller.api.jsontree import JsonObject, same
 from controller.api.names import ADMISSION_PAUSE
 from controller.api.podsets import UpdateStrategy
 from controller.api.quantity import scaled_down
-from controller.api.rollout import OwnersValues
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 from controller.domain import reasons
@@ -19,10 +18,11 @@ from controller.domain.decision import (
     Action,
     DeleteObject,
     FieldOfSpec,
-    MoveSet,
+    MoveWorkload,
     Refusal,
-    ReleaseSet,
+    ReleaseWorkload,
     deletion,
+    field_of_spec,
 )
 from controller.domain.pods.partition import kept_old, with_pause_field
 from controller.domain.pods.readiness import Readiness
@@ -31,6 +31,8 @@ from controller.domain.rollout.moving.deployments import marks_to_remove
 from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
+
+UPDATE_STRATEGY = "updateStrategy"
 
 
 def owners_strategy(release: Release) -> JsonObject:
@@ -57,13 +59,12 @@ def set_strategy(
     if not release.admission_paused and not fields and same(strategy, live_strategy(release)):
         return ()
     return (
-        MoveSet(
+        MoveWorkload(
             kind=release.kind_name,
             workload=release.workload_key,
             generation=release.meta.generation,
-            strategy=msgspec.Raw(msgspec.json.encode(strategy)),
+            fields=(field_of_spec(UPDATE_STRATEGY, strategy), *fields),
             admission_pause=release.meta.annotations.get(ADMISSION_PAUSE, ""),
-            fields=fields,
         ),
     )
 
@@ -83,12 +84,16 @@ def blocked_set(release: Release) -> Stop | None:
     return None if release.observed else release.stop()
 
 
-def _restored_values(release: Release, values: OwnersValues) -> OwnersValues:
+def _restored_strategy(release: Release) -> tuple[FieldOfSpec, ...]:
+    """The owner's own strategy, where it is not restored yet."""
+    record = release.values_to_restore
+    if record is None:
+        return ()
     strategy = owners_strategy(release)
     adapted = with_pause_field(release.workload.kind, strategy)
     if same(adapted, strategy):
-        return values
-    return msgspec.structs.replace(values, strategy=msgspec.Raw(msgspec.json.encode(adapted)))
+        return (FieldOfSpec(UPDATE_STRATEGY, record.values.strategy),)
+    return (field_of_spec(UPDATE_STRATEGY, adapted),)
 
 
 class Sets(Mechanism):
@@ -97,15 +102,13 @@ class Sets(Mechanism):
     def release(self, release: Release, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """Restore the owner's update strategy, with the pause field that clients of the original read."""
         annotations, labels = marks_to_remove(release, keep_mark=keep_mark, drop_label=drop_label)
-        record = release.values_to_restore
-        return ReleaseSet(
+        return ReleaseWorkload(
             kind=release.kind_name,
             workload=release.workload_key,
             generation=release.meta.generation,
-            owners=_restored_values(release, record.values) if record is not None else None,
             annotations=annotations,
             labels=labels,
-            fields=self.owners_fields(release),
+            fields=(*_restored_strategy(release), *self.owners_fields(release)),
         )
 
     def promoted(self, release: Release) -> Stop | None:

@@ -13,7 +13,7 @@ from controller.api.rollout import Rollout
 from controller.api.trafficrouting import Member, TrafficRouting
 from controller.api.workloads import Pod, label_value
 from controller.domain import reasons
-from controller.domain.decision import Refusal, SetFinalizers
+from controller.domain.decision import TRAFFIC_ROUTING, Refusal, finalizers
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
@@ -49,8 +49,8 @@ def join(release: Release) -> Stop | None:
         return release.stop(problem=Refusal(reasons.TRAFFIC_ROUTING_NOT_FOUND, text, object=named))
     if _is_member(release, routing):
         return None
-    finalizers = (*routing.metadata.finalizers, _finalizer(release))
-    return release.stop(_set(routing, finalizers))
+    joined_by = (*routing.metadata.finalizers, _finalizer(release))
+    return release.stop(finalizers(TRAFFIC_ROUTING, routing.metadata, joined_by))
 
 
 def is_not_admitted(release: Release) -> Stop | None:
@@ -117,7 +117,7 @@ def leave(release: Release) -> Stop | None:
         return None
     if _is_member(release, routing):
         others = tuple(f for f in routing.metadata.finalizers if f != _finalizer(release))
-        return release.stop(_set(routing, others))
+        return release.stop(finalizers(TRAFFIC_ROUTING, routing.metadata, others))
     member = _member(release)
     if member is None:
         return None
@@ -169,8 +169,3 @@ def _is_member(release: Release, routing: TrafficRouting) -> bool:
 
 def _finalizer(release: Release) -> str:
     return finalizer_of(release.seen.rollout.metadata.name)
-
-
-def _set(routing: TrafficRouting, finalizers: tuple[str, ...]) -> SetFinalizers:
-    meta = routing.metadata
-    return SetFinalizers(meta.key, meta.resource_version, finalizers)

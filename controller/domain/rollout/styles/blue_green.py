@@ -12,7 +12,6 @@ from controller.domain.decision import (
     REPLICA_SET,
     Action,
     FreezeReplicaSet,
-    PaceDeployment,
     SetSize,
     size,
 )
@@ -25,7 +24,7 @@ from controller.domain.pods.deployment import (
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving import autoscalers
 from controller.domain.rollout.moving.abandoned import clear_abandoned
-from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
+from controller.domain.rollout.moving.deployments import Deployments, blocked_workload, paced
 from controller.domain.rollout.moving.from_zero import stable_replica_set, was_rebuilt
 from controller.domain.rollout.styles.paced_deployment import before_first_move, grown_stable
 from controller.domain.rollout.words.release_context import moonshift_status
@@ -66,17 +65,7 @@ class BlueGreenDeployment(Deployments):
             return regrown
         if not admission_paused(release.deployment) and has_limits(release.deployment, values):
             return regrown
-        return (
-            PaceDeployment(
-                workload=release.workload_key,
-                generation=release.meta.generation,
-                max_surge=values.max_surge,
-                max_unavailable=values.max_unavailable,
-                admission_pause=release.meta.annotations[names.ADMISSION_PAUSE]
-                if admission_paused(release.deployment)
-                else "",
-            ),
-        )
+        return (paced(release, values, ends_pause=admission_paused(release.deployment)),)
 
     def regrow(self, release: Release, index: int) -> tuple[Action, ...]:
         """The stable ReplicaSet has the workload's size, also after scaling.

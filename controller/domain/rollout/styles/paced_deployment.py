@@ -10,14 +10,14 @@ import msgspec
 from controller.api import names
 from controller.api.quantity import scaled_down
 from controller.api.workloads import RollingUpdate
-from controller.domain.decision import Action, PaceDeployment
+from controller.domain.decision import Action, MoveWorkload
 from controller.domain.pods.deployment import (
     RollingLimits,
+    WrittenLimits,
     admission_paused,
     has_limits,
     owners_limits,
     planned_rolling_limits,
-    progress_deadline,
     write_rolling_limits,
 )
 from controller.domain.pods.pacing import next_rolling_limits
@@ -25,7 +25,7 @@ from controller.domain.pods.readiness import Readiness
 from controller.domain.pods.trouble import without_room
 from controller.domain.rollout.moving.abandoned import clear_abandoned, replace_abandoned
 from controller.domain.rollout.moving.batches import batch_is_ready
-from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
+from controller.domain.rollout.moving.deployments import Deployments, blocked_workload, paced
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
@@ -126,13 +126,8 @@ def freeze_takes_effect(release: Release) -> Stop | None:
     if spec.min_ready_seconds == names.FREEZE_MIN_READY_SECONDS:
         return release.stop()
     rolling = spec.strategy.rolling_update or RollingUpdate("25%", "25%")
-    held = PaceDeployment(
-        workload=release.workload_key,
-        generation=release.meta.generation,
-        max_surge=rolling.max_surge or 0,
-        max_unavailable=rolling.max_unavailable or 0,
-    )
-    return release.stop(held)
+    held = WrittenLimits(rolling.max_surge or 0, rolling.max_unavailable or 0)
+    return release.stop(paced(release, held))
 
 
 def present_rolling_limits(release: Release) -> RollingLimits:
@@ -177,12 +172,10 @@ def pace(
     if not ends_pause and has_limits(release.deployment, values):
         return ()
     return (
-        PaceDeployment(
-            workload=release.workload_key,
-            generation=release.meta.generation,
-            max_surge=values.max_surge,
-            max_unavailable=values.max_unavailable,
-            admission_pause=release.meta.annotations[names.ADMISSION_PAUSE] if ends_pause else "",
+        paced(
+            release,
+            values,
+            ends_pause=ends_pause,
             extra_status=_extra_status(counted.ready, release.batch(index)),
         ),
     )
@@ -220,20 +213,11 @@ def old_share_removed(release: Release, index: int) -> bool:
     )
 
 
-def _grow_stable(release: Release, stable: int) -> PaceDeployment:
-    owners = release.owners_values
+def _grow_stable(release: Release, stable: int) -> MoveWorkload:
     rolling_limits = write_rolling_limits(
         RollingLimits(release.replicas - stable, 0), release.replicas
     )
-    return PaceDeployment(
-        workload=release.workload_key,
-        generation=release.meta.generation,
-        max_surge=rolling_limits.max_surge,
-        max_unavailable=rolling_limits.max_unavailable,
-        admission_pause=release.meta.annotations[names.ADMISSION_PAUSE],
-        min_ready_seconds=owners.min_ready_seconds,
-        progress_deadline_seconds=progress_deadline(owners),
-    )
+    return paced(release, rolling_limits, ends_pause=True, owners=release.owners_values)
 
 
 def _in_the_places_of_new_pods(release: Release) -> tuple[Action, ...]:
@@ -250,16 +234,8 @@ def _in_the_places_of_new_pods(release: Release) -> tuple[Action, ...]:
         return ()
     going = max(1, owners_limits(owners, replicas).unavailable)
     allowed = write_rolling_limits(RollingLimits(0, going), replicas)
-    return (
-        PaceDeployment(
-            workload=release.workload_key,
-            generation=release.meta.generation,
-            max_surge=rolling.max_surge or 0,
-            max_unavailable=allowed.max_unavailable,
-            min_ready_seconds=owners.min_ready_seconds,
-            progress_deadline_seconds=progress_deadline(owners),
-        ),
-    )
+    limits = WrittenLimits(rolling.max_surge or 0, allowed.max_unavailable)
+    return (paced(release, limits, owners=owners),)
 
 
 def _is_without_room(release: Release) -> bool:

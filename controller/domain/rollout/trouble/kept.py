@@ -15,7 +15,14 @@ from controller.api.podsets import KeptFacts
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import MAX_NAME, ReplicaSet, safe_hash
 from controller.domain import reasons
-from controller.domain.decision import Action, DropKept, KeepRelease, Note, Severity
+from controller.domain.decision import (
+    CONTROLLER_REVISION,
+    Action,
+    DeleteObject,
+    KeepRelease,
+    Note,
+    Severity,
+)
 from controller.domain.observation import KeptSeen
 from controller.domain.rollout.words import messages
 from controller.domain.rollout.words.goal import Goal
@@ -111,7 +118,7 @@ def _with_exchange_as_kept(release: Release) -> Release:
     return release.noting(template=known or ours.template)
 
 
-def dropping(release: Release) -> tuple[DropKept, ...]:
+def dropping(release: Release) -> tuple[DeleteObject, ...]:
     """Nothing is kept any more."""
     return tuple(_drop(release, kept) for kept in release.seen.kept)
 
@@ -172,5 +179,6 @@ def _name(release: Release, wanted: KeptFacts) -> str:
     return release.workload_key.name[: MAX_NAME - len(end)].rstrip(".-") + end
 
 
-def _drop(release: Release, kept: KeptSeen) -> DropKept:
-    return DropKept(Key(release.namespace, kept.name), kept.uid)
+def _drop(release: Release, kept: KeptSeen) -> DeleteObject:
+    key = Key(release.namespace, kept.name)
+    return DeleteObject(CONTROLLER_REVISION, key, kept.uid, alone=True)

@@ -32,7 +32,7 @@ from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
 from controller.domain.observation import KeptSeen, Observation, WorkloadSeen
 from controller.domain.pods.deployment import admission_paused
-from controller.domain.pods.marks import OwnersRecord, owners_record, read_record
+from controller.domain.pods.marks import OwnersRecord, hold_on, read_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
 from controller.domain.pods.recovered_values import values_left_behind
@@ -63,6 +63,22 @@ def canary_status(status: RolloutStatus) -> CanaryStatus:
 def moonshift_status(status: RolloutStatus) -> MoonshiftStatus:
     """Our own part of the status, empty before the first release."""
     return status.moonshift if isinstance(status.moonshift, MoonshiftStatus) else MoonshiftStatus()
+
+
+def current_step(status: RolloutStatus) -> int:
+    """Number of the present step, from 1 on; 0 before the first release, or if a client wrote a number below."""
+    found = (
+        moonshift_status(status).step
+        or canary_status(status).current_step_index
+        or status.current_step_index
+    )
+    return max(0, found)
+
+
+def current_state(status: RolloutStatus) -> str:
+    """The state within the present step; the original's, until its release is taken over."""
+    ours = moonshift_status(status).state
+    return ours or canary_status(status).current_step_state or status.current_step_state
 
 
 def known_template(status: RolloutStatus) -> str:
@@ -198,12 +214,12 @@ class ReleaseContext(Value, frozen=True, dict=True):
         """Admission has paused the workload for a release, and the controller has not made its first move."""
         if self.kind is WorkloadKind.DEPLOYMENT:
             return admission_paused(self.deployment)
-        return names.ADMISSION_PAUSE in self.meta.annotations
+        return hold_on(self.workload.object).has_admission_token
 
     @cached_property
     def owners(self) -> OwnersRecord | None:
         """The owner's own values as admission saved them."""
-        return owners_record(self.workload.object)
+        return hold_on(self.workload.object).record
 
     @cached_property
     def left_behind(self) -> OwnersRecord | None:

@@ -5,11 +5,17 @@ is meant. Invariants: frozen; `ours` is the running status, and the status that 
 (`stored`). Must not decide anything.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec import structs
 
-from controller.api.rollout import CanaryStatus, MoonshiftStatus, RolloutStatus, StepState
+from controller.api.rollout import (
+    CanaryStatus,
+    MoonshiftStatus,
+    Rollout,
+    RolloutStatus,
+    StepState,
+)
 from controller.domain.decision import Action, Note, Refusal
 from controller.domain.observation import Observation
 from controller.domain.pods.rollback_batches import back_at, stayed
@@ -121,3 +127,11 @@ class Release(ReleaseContext, frozen=True, dict=True):
 def as_stored(seen: Observation, now: datetime) -> Release:
     """A release as the API server has it, before a pass has decided anything."""
     return Release(seen, now, seen.rollout.status)
+
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def of_rollout_alone(rollout: Rollout) -> Release:
+    """A release of which only the Rollout is known, and no time: for questions about its plan and status alone."""
+    return as_stored(Observation(rollout=rollout, plan_hash=""), _NEVER)

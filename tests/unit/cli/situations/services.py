@@ -29,6 +29,7 @@ from tests.unit.cli.situations.situation import (
     undo,
     with_selector,
 )
+from tests.unit.domain.rollout.routes.test_other_workloads import two_subsets, with_another_workload
 from tests.unit.domain.rollout.routes.test_routing import shared_world, virtual_service
 from tests.unit.domain.rollout.test_obstacles import another_rollout, pin_for_another
 from tests.unit.worlds import World
@@ -141,6 +142,14 @@ def with_revisions_that_are_mixed() -> World:
     return world
 
 
+def with_subsets_of_another_workload() -> World:
+    world = make_world(services=("web", "own"), raw=two_subsets())
+    with_another_workload(world)
+    release(world)
+    world.rest()
+    return world
+
+
 def with_an_unreadable_service() -> World:
     world = make_world(services=("web", "own"))
     text = "Service shop/web: the number 1e999 is too large"
@@ -225,6 +234,11 @@ SITUATIONS: dict[str, Situation] = {
     "a Service that cannot be read": Situation(
         reasons.SERVICE_UNREADABLE,
         with_an_unreadable_service,
+        {"edit rollout": of_service("own"), "moonshift undo": undo},
+    ),
+    "a Service with the subsets of two workloads": Situation(
+        reasons.OTHER_PODS_BEHIND_SERVICE,
+        with_subsets_of_another_workload,
         {"edit rollout": of_service("own"), "moonshift undo": undo},
     ),
     "a shared Service whose revisions are mixed": Situation(

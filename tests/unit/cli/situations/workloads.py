@@ -272,7 +272,7 @@ def refused(action: str, reason: str, message: str) -> World:
 
 def with_a_policy_that_refuses() -> World:
     policy = 'deployments.apps "web" is forbidden: every Deployment needs the label team'
-    return refused("PaceDeployment", reasons.INVALID, policy)
+    return refused("MoveWorkload", reasons.INVALID, policy)
 
 
 def with_a_hold_that_is_undone() -> World:

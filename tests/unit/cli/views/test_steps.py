@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from controller.api.rollout import Rollout, Step
-from controller.cli.views.steps import current_step, next_text, step_views, traffic_text
+from controller.cli.views.steps import next_text, step_views, traffic_text
+from controller.domain.rollout.words.release_context import current_step
 from tests.unit.cli.builders import make_rollout
 
 

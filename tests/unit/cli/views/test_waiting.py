@@ -9,12 +9,12 @@ from controller.cli.views.waiting import (
     NOTHING,
     REPLICAS,
     RESUME,
-    awaits_approval,
     timers,
     waits_for,
 )
 from controller.domain.decision import Reference
 from controller.domain.observation import RoutePresent, RouteSeen
+from controller.domain.rollout.approvals.pause import awaits_approval
 from controller.domain.rollout.routes.routing import GIVEN_BACK
 from controller.domain.rollout.words.messages import SCALED_AWAY
 from tests.unit.cli.builders import (

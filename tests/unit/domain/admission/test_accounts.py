@@ -35,6 +35,19 @@ def test_a_new_rollout_puts_its_account_to_work_in_either_version(version: objec
     assert accounts_of_rollout(None, version(raw(trafficRoutings=[entry()]))) == (ROUTER,)
 
 
+@pytest.mark.parametrize("version", [copy.deepcopy, to_v1alpha1])
+def test_a_script_that_a_metric_asks_puts_its_account_to_work(version: object) -> None:
+    assert callable(version)
+    script = {"name": "scripts", "serviceAccountName": "asker"}
+    source = {"script": "datadog", "scriptRef": script}
+    without = {"name": "a", "source": {"script": "datadog"}}
+    analysis = {"metrics": [without, {"name": "b", "source": source}]}
+    place = "spec.strategy.canary.analysis.metrics[1].source.scriptRef.serviceAccountName"
+    made = version(raw(analysis=analysis))
+    assert accounts_of_rollout(None, made) == (NamedAccount(place, "asker"),)
+    assert accounts_of_rollout(made, made) == ()
+
+
 def test_an_account_is_asked_about_once() -> None:
     several = raw(trafficRoutings=[entry(), entry(name="api"), entry("other", name="else")])
     assert [one.account for one in accounts_of_rollout(None, several)] == ["router", "other"]

@@ -15,10 +15,10 @@ from controller.api.names import (
 )
 from controller.api.rollout import BlueGreenStrategy, Rollout, Step, Strategy, WorkloadRef
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.verdict import Amended, Refused, Unchanged, Verdict
 from controller.domain.admission.workload import template_hash_of
+from controller.domain.pods.marks import hold_on
 from tests.unit.domain.admission.objects import deployment, rollout, with_image
 
 KINDS = {
@@ -90,19 +90,19 @@ def test_a_template_change_is_held_and_marked(kind: WorkloadKind) -> None:
     }
     assert strategy_of(obj) == expected[kind]
     assert text(obj, "metadata", "annotations", IN_PROGRESSING) == '{"rolloutName":"r"}'
-    record = record_of(obj)
+    record = hold_on(obj).record
     assert record is not None
     assert text(obj, "metadata", "annotations", ADMISSION_PAUSE) == record.release
     assert record.strategy == own
 
 
 def test_the_running_revision_is_recorded() -> None:
-    record = record_of(held())
+    record = hold_on(held()).record
     assert record is not None
     assert record.stable_revision == "web-r1"
     assert record.stable_template == template_hash_of(pod_set())
     assert record.strategy is msgspec.UNSET
-    clones = record_of(held(WorkloadKind.CLONE_SET))
+    clones = hold_on(held(WorkloadKind.CLONE_SET)).record
     assert clones is not None
     assert clones.stable_revision == "r1"
 
@@ -110,7 +110,7 @@ def test_the_running_revision_is_recorded() -> None:
 def test_a_set_in_the_middle_of_another_update_has_no_certain_template() -> None:
     old = pod_set()
     old["status"] = {"currentRevision": "web-r1", "updateRevision": "web-r2"}
-    record = record_of(stored(old, with_image(old, "v3")))
+    record = hold_on(stored(old, with_image(old, "v3"))).record
     assert record is not None
     assert record.stable_revision == "web-r1"
     assert record.stable_template is msgspec.UNSET
@@ -135,7 +135,7 @@ def test_an_update_without_a_release_passes(old: JsonObject, new: JsonObject) ->
 def test_a_daemonset_that_its_owner_rolls_by_hand_is_released_too() -> None:
     own: JsonObject = {"type": "OnDelete"}
     obj = held(WorkloadKind.DAEMON_SET, own)
-    record = record_of(obj)
+    record = hold_on(obj).record
     assert record is not None
     assert record.strategy == own
 
@@ -160,7 +160,7 @@ def test_a_further_template_is_held_again_with_a_new_token(kind: WorkloadKind) -
     child(moved, "metadata")["generation"] = 7
     again = stored(moved, with_image(moved, "v3"), kind)
     assert strategy_of(again) == strategy_of(before)
-    one, other = record_of(before), record_of(again)
+    one, other = hold_on(before).record, hold_on(again).record
     assert one is not None
     assert other is not None
     assert one.release != other.release
@@ -178,7 +178,7 @@ def test_the_owners_changes_are_in_force_and_recorded_except_the_partition() -> 
         "type": "RollingUpdate",
         "rollingUpdate": {"partition": 3, "maxUnavailable": 2},
     }
-    record = record_of(after)
+    record = hold_on(after).record
     assert record is not None
     assert record.strategy == {
         "type": "RollingUpdate",
@@ -192,7 +192,7 @@ def test_a_daemonset_stays_on_delete_when_its_owner_applies_another_type() -> No
     applied = changed(before, ("spec", "updateStrategy"), own)
     after = stored(before, applied, WorkloadKind.DAEMON_SET)
     assert strategy_of(after)["type"] == "OnDelete"
-    record = record_of(after)
+    record = hold_on(after).record
     assert record is not None
     assert record.strategy == own
 
@@ -200,7 +200,7 @@ def test_a_daemonset_stays_on_delete_when_its_owner_applies_another_type() -> No
 def test_a_strategy_that_is_taken_out_whole_is_absent_again_in_the_end() -> None:
     before = held(strategy={"type": "RollingUpdate"})
     after = stored(before, changed(before, ("spec", "updateStrategy"), None))
-    record = record_of(after)
+    record = hold_on(after).record
     assert record is not None
     assert record.strategy in ({}, msgspec.UNSET)
 
@@ -220,7 +220,7 @@ def test_a_manifest_that_replaces_the_set_changes_nothing_but_its_owners_values(
     before = held(kind, {"rollingUpdate": {"maxUnavailable": 2}})
     bare = changed(pod_set("v2"), ("metadata", "labels"), None)
     after = stored(before, bare, kind)
-    record = record_of(after)
+    record = hold_on(after).record
     assert record is not None
     assert record.strategy in ({}, msgspec.UNSET)
     assert strategy_of(after) == strategy_of(held(kind))
@@ -242,7 +242,7 @@ def test_a_change_while_the_release_ends_stays_held_for_the_next_release() -> No
     before = held()
     after = stored(before, with_image(before, "v3"), STATEFUL, rollout("Disabling"))
     assert strategy_of(after) == strategy_of(before)
-    one, other = record_of(before), record_of(after)
+    one, other = hold_on(before).record, hold_on(after).record
     assert one is not None
     assert other is not None
     assert one.release == other.release
@@ -298,7 +298,7 @@ def test_a_cloneset_under_blue_green_is_held_by_min_ready_seconds_as_well() -> N
     obj = held_beside()
     assert strategy_of(obj) == HELD
     assert child(obj, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
-    record = record_of(obj)
+    record = hold_on(obj).record
     assert record is not None
     assert record.strategy == {"maxUnavailable": 1}
     assert record.min_ready_seconds == 5
@@ -311,7 +311,7 @@ def test_a_third_revision_is_held_from_the_start_and_no_pod_is_named_any_more() 
     after = stored(moved, with_image(moved, "v3"), CLONES, doubling())
     assert strategy_of(after) == HELD
     assert child(after, "spec", "scaleStrategy") == {}
-    record = record_of(after)
+    record = hold_on(after).record
     assert record is not None
     assert record.min_ready_seconds == 5
 
@@ -323,7 +323,7 @@ def test_a_third_revision_at_the_end_of_blue_green_changes_no_surge() -> None:
     after = stored(moved, with_image(moved, "v3"), CLONES, ending)
     assert strategy_of(after) == strategy_of(moved)
     assert child(after, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
-    assert record_of(after) == record_of(moved)
+    assert hold_on(after).record == hold_on(moved).record
 
 
 def test_the_owners_limits_are_recorded_during_a_release_and_the_surge_stays() -> None:
@@ -334,7 +334,7 @@ def test_the_owners_limits_are_recorded_during_a_release_and_the_surge_stays() -
     after = stored(moved, applied, CLONES, doubling())
     assert strategy_of(after) == {**HELD, "maxSurge": 4}
     assert child(after, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
-    record = record_of(after)
+    record = hold_on(after).record
     assert record is not None
     assert record.strategy == {"maxUnavailable": 2}
     assert record.min_ready_seconds == 7
@@ -374,6 +374,6 @@ def test_a_stateful_set_at_zero_is_held_by_the_update_that_scales_it(
     applied = changed(old, ("spec", "updateStrategy"), own)
     obj = stored(old, changed(applied, ("spec", "replicas"), replicas))
     assert strategy_of(obj) == expected
-    record = record_of(obj)
+    record = hold_on(obj).record
     assert record is not None
     assert record.strategy == own

@@ -22,12 +22,12 @@ from controller.api.rollout import (
     Rollout,
 )
 from controller.api.workloads import ReplicaSet
-from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.verdict import Refused, Unchanged
 from controller.domain.admission.workload import (
     admit_deployment,
     governing,
 )
+from controller.domain.pods.marks import hold_on
 from tests.unit.domain.admission.deployment_reviews import (
     GENTLE,
     LIMITS,
@@ -175,7 +175,7 @@ def test_strategy_recreate_passes_when_its_owner_allows_side_by_side() -> None:
     allowed = set_in(wanted, "metadata", "annotations", SIDE_BY_SIDE, to="true")
     new = stored(deployment(strategy=recreate), allowed)
     assert spec(new, "strategy") == GENTLE
-    record = record_of(new)
+    record = hold_on(new).record
     assert record is not None
     assert record.strategy == recreate
 
@@ -186,6 +186,6 @@ def test_recreate_does_not_matter_to_a_change_of_replicas() -> None:
 
 
 def test_a_pause_of_the_owner_is_recorded() -> None:
-    record = record_of(stored(deployment(paused=True), deployment("v2", paused=True)))
+    record = hold_on(stored(deployment(paused=True), deployment("v2", paused=True))).record
     assert record is not None
     assert record.paused

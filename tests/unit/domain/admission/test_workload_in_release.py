@@ -19,9 +19,9 @@ from controller.api.rollout import (
     Step,
     Strategy,
 )
-from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.verdict import Refused, Unchanged
 from controller.domain.admission.workload import governing, template_hash_of
+from controller.domain.pods.marks import hold_on
 from tests.unit.domain.admission.deployment_reviews import (
     OWN,
     TWO,
@@ -44,7 +44,7 @@ def test_a_manifest_applied_again_changes_nothing() -> None:
     new = stored(old, applied, TWO)
     assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     assert spec(new, "strategy") == spec(old, "strategy")
-    assert record_of(new) == record_of(old)
+    assert hold_on(new).record == hold_on(old).record
 
 
 def test_the_owners_values_are_recorded_during_a_release() -> None:
@@ -53,7 +53,7 @@ def test_the_owners_values_are_recorded_during_a_release() -> None:
     applied = set_in(old, "spec", "strategy", to=wanted)
     applied = set_in(applied, "spec", "minReadySeconds", to=7)
     new = stored(old, applied, TWO)
-    record = record_of(new)
+    record = hold_on(new).record
     assert record is not None
     assert (record.strategy, record.min_ready_seconds) == (wanted, 7)
     assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
@@ -87,7 +87,9 @@ def test_a_limit_of_ours_beside_one_that_was_given_up_is_not_recorded_as_the_own
         }
         for limit, manager in owners.items()
     ]
-    record = record_of(stored(old, set_in(applied, "metadata", "managedFields", to=fields), TWO))
+    record = hold_on(
+        stored(old, set_in(applied, "metadata", "managedFields", to=fields), TWO)
+    ).record
     assert record is not None
     assert limits["maxSurge"] == 0
     assert record.written_strategy["rollingUpdate"] == {"maxSurge": surge, "maxUnavailable": "30%"}
@@ -97,7 +99,7 @@ def test_without_the_admission_pause_a_pause_is_the_owners() -> None:
     old = held()
     paused = stored(old, set_in(old, "spec", "paused", to=True), TWO)
     assert spec(paused, "paused") is True
-    record = record_of(paused)
+    record = hold_on(paused).record
     assert record is not None
     assert record.paused
     resumed = stored(paused, set_in(paused, "spec", "paused", to=False), TWO)
@@ -130,7 +132,7 @@ def test_another_template_waits_for_the_end_of_a_release_that_is_being_ended() -
     assert annotation(new, ADMISSION_PAUSE)
     assert spec(new, "paused") is True
     assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
-    assert record_of(new) == record_of(old)
+    assert hold_on(new).record == hold_on(old).record
 
 
 def test_strategy_recreate_during_a_release_is_recorded_but_with_a_new_template_it_is_refused() -> (
@@ -138,7 +140,7 @@ def test_strategy_recreate_during_a_release_is_recorded_but_with_a_new_template_
 ):
     old = held()
     recreate = set_in(old, "spec", "strategy", to={"type": "Recreate"})
-    record = record_of(stored(old, recreate, TWO))
+    record = hold_on(stored(old, recreate, TWO)).record
     assert record is not None
     assert record.strategy == {"type": "Recreate"}
     assert isinstance(judged(old, with_image(recreate, "v3"), TWO), Refused)

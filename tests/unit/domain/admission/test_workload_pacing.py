@@ -11,7 +11,7 @@ from controller.api.names import (
     ORIGINAL_STRATEGY,
     STABLE_REVISION,
 )
-from controller.domain.admission.availability_freeze import record_of
+from controller.domain.pods.marks import hold_on
 from tests.unit.domain.admission.deployment_reviews import (
     GENTLE,
     OWN,
@@ -38,7 +38,7 @@ def test_pacing_6_a_rollback_is_admission_paused_without_the_freeze() -> None:
     assert "minReadySeconds" not in child(new, "spec")
     assert spec(new, "progressDeadlineSeconds") == 600
     assert spec(new, "strategy") == spec(old, "strategy"), "another N+S would be a scale event"
-    record = record_of(new)
+    record = hold_on(new).record
     assert record is not None
     assert record.release == annotation(new, ADMISSION_PAUSE) != annotation(old, ADMISSION_PAUSE)
     assert record.strategy == OWN
@@ -78,7 +78,7 @@ def test_pacing_18_undo_that_replaces_all_annotations_keeps_our_marks() -> None:
     assert annotation(new, IN_PROGRESSING) == '{"rolloutName":"r"}'
     assert text(new, "metadata", "labels", STABLE_REVISION) == "h1"
     assert annotation(new, "theirs") == "yes"
-    assert record_of(new) is not None
+    assert hold_on(new).record is not None
 
 
 def test_pacing_19_stale_marks_of_a_finished_release_are_stripped() -> None:
@@ -94,7 +94,7 @@ def test_pacing_19_stale_marks_of_a_finished_release_are_stripped() -> None:
         set_in(deployment("v1"), "metadata", "annotations", to=dict(stale)),
         (replica_set("v3", 3),),
     )
-    record = record_of(begun)
+    record = hold_on(begun).record
     assert record is not None
     assert annotation(begun, ORIGINAL_STRATEGY) != stale[ORIGINAL_STRATEGY]
     assert record.release == annotation(begun, ADMISSION_PAUSE)
@@ -106,7 +106,7 @@ def test_pacing_19_the_freeze_is_never_recorded_as_the_owners() -> None:
         minReadySeconds=FREEZE_MIN_READY_SECONDS,
         progressDeadlineSeconds=FREEZE_PROGRESS_DEADLINE_SECONDS,
     )
-    record = record_of(stored(deployment(), exported))
+    record = hold_on(stored(deployment(), exported)).record
     assert record is not None
     assert record.min_ready_seconds == 0
     assert record.progress_deadline_seconds is msgspec.UNSET

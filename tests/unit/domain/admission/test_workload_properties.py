@@ -19,9 +19,9 @@ from controller.api.names import (
 )
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
-from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.verdict import Amended, Refused
 from controller.domain.admission.workload import admit_deployment
+from controller.domain.pods.marks import hold_on
 from tests.unit.domain.admission.objects import deployment, replica_set, rollout, template
 
 SETS = (replica_set("v1", 1, 8), replica_set("v2", 2, 2))
@@ -110,7 +110,7 @@ def _check_hold(before: JsonObject, live: JsonObject, image: str, same_template:
 
 
 def _check_record(live: JsonObject, manifest: JsonObject) -> None:
-    record = record_of(live)
+    record = hold_on(live).record
     assert record is not None
     assert record.release
     written = msgspec.json.decode(text(live, "metadata", "annotations", ORIGINAL_STRATEGY))

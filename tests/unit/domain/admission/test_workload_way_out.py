@@ -21,13 +21,13 @@ from controller.api.rollout import (
     Step,
     Strategy,
 )
-from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.verdict import Unchanged
 from controller.domain.admission.workload import (
     admit_deployment,
     needs_replica_sets,
     template_hash_of,
 )
+from controller.domain.pods.marks import hold_on
 from tests.unit.domain.admission.deployment_reviews import (
     ONE,
     OWN,
@@ -77,7 +77,7 @@ def test_the_label_stays_while_a_release_is_under_way() -> None:
 def test_a_manifest_that_replaces_the_workload_changes_nothing_but_its_owners_values() -> None:
     old = held("v2", minReadySeconds=4)
     new = stored(old, replaced("v2", minReadySeconds=9), TWO)
-    record = record_of(new)
+    record = hold_on(new).record
     assert record is not None
     assert (record.min_ready_seconds, record.strategy, record.paused) == (9, OWN, False)
     assert text(new, "metadata", "labels", WORKLOAD_TYPE) == "deployment"
@@ -138,7 +138,7 @@ def test_an_approved_revision_counts_as_stable_before_the_label_says_so() -> Non
 @pytest.mark.parametrize("text_", ["nonsense", "[]", '{"minReadySeconds": "x"}', '{"maxSurge": 1}'])
 def test_a_record_of_another_program_is_not_ours(text_: str) -> None:
     old = set_in(held(), "metadata", "annotations", ORIGINAL_STRATEGY, to=text_)
-    assert record_of(old) is None
+    assert hold_on(old).record is None
 
 
 def test_a_release_without_an_older_revision_has_no_stable_one() -> None:

@@ -1,4 +1,4 @@
-"""What a script answers in a turn is one value of a closed union, or a refusal with its place."""
+"""The answer of a script in a turn is one value of a closed union, or a refusal with its place."""
 
 import json
 

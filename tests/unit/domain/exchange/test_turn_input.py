@@ -1,4 +1,4 @@
-"""What a script that asks is given in a turn, and what its header says it needs."""
+"""The input of a script that asks in a turn, and the names in its header."""
 
 import json
 

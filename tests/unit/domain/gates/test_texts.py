@@ -137,11 +137,11 @@ def test_the_status_shows_a_text_that_is_a_number_as_one() -> None:
         (metric(OK, failure=ValueRule(matches="(?=x)")), "failure.matches: (?=x) cannot be used"),
         (
             Metric("m", prometheus=PrometheusQuery(query="up"), success=OK),
-            "success.equals: ok is no number, and only a web page answers a text",
+            "success.equals: ok is no number, and only a web page or a script answers a text",
         ),
         (
             Metric("m", prometheus=PrometheusQuery(query="up"), success=ONE_OF),
-            "success.matches: matches reads the text of a web page",
+            "success.matches: matches reads the text of a web page or of a script",
         ),
     ],
 )

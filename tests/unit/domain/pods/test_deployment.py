@@ -28,14 +28,14 @@ from controller.domain.pods.deployment import (
     admission_paused,
     paused_by_its_owner,
 )
-from controller.domain.pods.marks import marked_for, owners_record
+from controller.domain.pods.marks import hold_on
 from tests.unit.builders import make_deployment
 
 RECORD = '{"release":"r1","strategy":{"type":"RollingUpdate"},"minReadySeconds":7,"paused":true}'
 
 
 def test_the_record_gives_the_owners_own_values() -> None:
-    record = owners_record(make_deployment(annotations={ORIGINAL_STRATEGY: RECORD}))
+    record = hold_on(make_deployment(annotations={ORIGINAL_STRATEGY: RECORD})).record
     assert record is not None
     assert record.release == "r1"
     values = record.values
@@ -56,14 +56,14 @@ def test_the_record_gives_the_owners_own_values() -> None:
     ],
 )
 def test_a_strategy_the_owner_did_not_write_is_none(text: str) -> None:
-    record = owners_record(make_deployment(annotations={ORIGINAL_STRATEGY: text}))
+    record = hold_on(make_deployment(annotations={ORIGINAL_STRATEGY: text})).record
     assert record is not None
     assert record.values.strategy is None
 
 
 @pytest.mark.parametrize("text", ["", "{", '"text"', '{"minReadySeconds":"x"}'])
 def test_an_unreadable_record_is_no_record(text: str) -> None:
-    assert owners_record(make_deployment(annotations={ORIGINAL_STRATEGY: text})) is None
+    assert hold_on(make_deployment(annotations={ORIGINAL_STRATEGY: text})).record is None
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_an_unreadable_record_is_no_record(text: str) -> None:
     ],
 )
 def test_the_mark_names_the_rollout(text: str, owner: str) -> None:
-    assert marked_for(make_deployment(annotations={IN_PROGRESSING: text})) == owner
+    assert hold_on(make_deployment(annotations={IN_PROGRESSING: text})).rollout == owner
 
 
 @pytest.mark.parametrize(

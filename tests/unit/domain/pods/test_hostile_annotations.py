@@ -14,7 +14,7 @@ from controller.api.workloads import Pod
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.service import pin_of
 from controller.domain.pods.held_autoscalers import owners_behavior
-from controller.domain.pods.marks import marked_for, owners_record
+from controller.domain.pods.marks import hold_on
 from controller.domain.pods.originals import originals_values, partition_strategy
 from controller.domain.pods.recovered_values import applied_manifest
 from controller.domain.traffic.companions.companion import place_of_companion
@@ -50,8 +50,8 @@ def version_of_converted() -> object:
     [
         pytest.param(lambda: place_of_companion(META), "", id="companion"),
         pytest.param(lambda: read_state(DEEP), None, id="record of a route"),
-        pytest.param(lambda: marked_for(Pod(metadata=META)), "", id="mark"),
-        pytest.param(lambda: owners_record(Pod(metadata=META)), None, id="owner's values"),
+        pytest.param(lambda: hold_on(Pod(metadata=META)).rollout, "", id="mark"),
+        pytest.param(lambda: hold_on(Pod(metadata=META)).record, None, id="owner's values"),
         pytest.param(lambda: applied_manifest(META), None, id="applied manifest"),
         pytest.param(lambda: owners_behavior(Autoscaler(metadata=META)), None, id="behavior"),
         pytest.param(lambda: originals_values(DEEP), None, id="values of the original"),

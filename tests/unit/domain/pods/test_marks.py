@@ -5,8 +5,7 @@ import pytest
 
 from controller.api.names import ORIGINAL_STRATEGY
 from controller.api.workloads import Deployment, DeploymentMeta
-from controller.domain.admission.availability_freeze import record_of
-from controller.domain.pods.marks import owners_record
+from controller.domain.pods.marks import hold_on
 
 
 @pytest.mark.parametrize(
@@ -25,5 +24,5 @@ def test_a_record_without_a_release_means_the_same_here_and_at_admission(
 ) -> None:
     workload = Deployment(metadata=DeploymentMeta(annotations={ORIGINAL_STRATEGY: text}))
     raw = msgspec.json.decode(msgspec.json.encode(workload))
-    assert (owners_record(workload) is not None) is known
-    assert (record_of(raw) is not None) is known
+    assert (hold_on(workload).record is not None) is known
+    assert (hold_on(raw).record is not None) is known

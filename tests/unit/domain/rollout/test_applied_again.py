@@ -1,9 +1,10 @@
 """A template that is applied again while its rollback is under way: its pods must not count as available."""
 
+import msgspec
 from msgspec import structs
 
 from controller.api.names import FREEZE_MIN_READY_SECONDS
-from controller.domain.decision import PaceDeployment
+from controller.domain.decision import MoveWorkload
 from controller.domain.rollout.styles.paced_deployment import freeze_takes_effect
 from controller.domain.rollout.words.release_value import Release, as_stored
 from tests.unit.builders import (
@@ -22,6 +23,14 @@ from tests.unit.domain.rollout.scenes import approve, history
 from tests.unit.worlds import World
 
 STEPS = make_steps("10%", "30%", "50%", traffic=False)
+
+
+def limits_of(action: MoveWorkload) -> tuple[object, object]:
+    """The rolling update limits that it writes."""
+    (strategy,) = (field.value for field in action.fields if field.name == "strategy")
+    assert strategy is not None
+    rolling = msgspec.json.decode(strategy)["rollingUpdate"]
+    return rolling["maxSurge"], rolling["maxUnavailable"]
 
 
 def given_back() -> World:
@@ -65,8 +74,9 @@ def test_the_freeze_comes_on_while_the_admission_pause_still_holds() -> None:
     stop = freeze_takes_effect(situation(world))
     assert stop is not None
     (action,) = stop.actions
-    assert isinstance(action, PaceDeployment)
-    assert (action.admission_pause, action.max_surge, action.max_unavailable) == ("", 0, "50%")
+    assert isinstance(action, MoveWorkload)
+    assert action.admission_pause == ""
+    assert limits_of(action) == (0, "50%")
     world.pass_over(KEY)
     assert workload_of(world).spec.paused
     assert workload_of(world).spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS
@@ -94,5 +104,5 @@ def test_a_strategy_without_rolling_limits_gets_the_apis_own() -> None:
     stop = freeze_takes_effect(structs.replace(context, seen=seen))
     assert stop is not None
     (action,) = stop.actions
-    assert isinstance(action, PaceDeployment)
-    assert (action.max_surge, action.max_unavailable) == ("25%", "25%")
+    assert isinstance(action, MoveWorkload)
+    assert limits_of(action) == ("25%", "25%")

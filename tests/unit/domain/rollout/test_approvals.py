@@ -6,7 +6,7 @@ from msgspec import structs
 from controller.api.rollout import Approval, MoonshiftStatus, Phase, StepState
 from controller.domain import reasons
 from controller.domain.decision import Decision, Refusal, Severity
-from controller.domain.rollout.approvals.pause import a_person_is_waited_for
+from controller.domain.rollout.approvals.pause import a_person_ends_the_step
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.words.release_value import as_stored
 from controller.domain.rollout.words.status import condition, with_moonshift_status
@@ -400,10 +400,10 @@ def test_only_a_step_without_a_timer_waits_for_a_person(pause: int | None, waits
     world = make_world(make_rollout(steps=(make_step("20%", pause=pause), make_step("50%"))))
     seen = world.observe(KEY)
     assert seen is not None
-    assert not a_person_is_waited_for(as_stored(seen, world.cluster.now))
+    assert not a_person_ends_the_step(as_stored(seen, world.cluster.now))
     release(world)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
     seen = world.observe(KEY)
     assert seen is not None
     context = as_stored(seen, world.cluster.now)
-    assert a_person_is_waited_for(context) is waits
+    assert a_person_ends_the_step(context) is waits

@@ -8,7 +8,7 @@ from controller.api import names
 from controller.api.jsontree import JsonObject
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
-from controller.domain.pods.marks import owners_record
+from controller.domain.pods.marks import hold_on
 from controller.domain.pods.partition import with_pause_field
 from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
@@ -74,7 +74,7 @@ def test_an_annotation_that_is_taken_off_comes_back_from_status(style: str) -> N
     meta = structs.replace(found.metadata, annotations=kept)
     world.cluster.deployments.put(structs.replace(found, metadata=meta))
     world.rest()
-    record = owners_record(workload_of(world))
+    record = hold_on(workload_of(world)).record
     assert record is not None
     assert b'"25%"' in bytes(record.values.strategy or b"")
     finish(world)

@@ -18,16 +18,17 @@ from controller.api.rollout import (
     Strategy,
     WorkloadRef,
 )
+from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import template_hash
 from controller.domain import reasons
 from controller.domain.availability import NotServed
 from controller.domain.decision import (
     Decision,
-    LabelWorkload,
     PrepareRollout,
     Reference,
     Refusal,
     RestoreRoutes,
+    SetMetadata,
     Severity,
     UnpinService,
 )
@@ -108,7 +109,9 @@ def test_the_first_pass_has_the_housekeeping_before_everything_else() -> None:
     world.cluster.deployments.put(bare)
     prepare, label = decided(world).actions
     assert isinstance(prepare, PrepareRollout)
-    assert label == LabelWorkload(KEY, "deployment")
+    assert label == SetMetadata(
+        DEPLOYMENT, KEY, bare.metadata.uid, labels={names.WORKLOAD_TYPE: "deployment"}
+    )
 
 
 def test_a_change_before_the_workload_was_labelled_is_reported_once() -> None:

@@ -93,7 +93,7 @@ def test_each_kind_of_refusal_is_written_once(
     assert len(written) == at_rest
 
 
-@pytest.mark.parametrize("action", ["EnsureRoutes", "PaceDeployment"])
+@pytest.mark.parametrize("action", ["EnsureRoutes", "MoveWorkload"])
 def test_a_repeated_problem_keeps_the_time_of_its_first_occurrence(action: str) -> None:
     world = started()
     world.people.forbid(action, Refusal("Forbidden", "may not be written"))

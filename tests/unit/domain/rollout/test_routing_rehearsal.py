@@ -3,7 +3,7 @@
 from controller.domain.decision import (
     Action,
     EnsureCanaryDeployment,
-    PaceDeployment,
+    MoveWorkload,
     RehearseRoutes,
 )
 from tests.unit.builders import (
@@ -48,7 +48,7 @@ def test_scripts_are_rehearsed_before_a_new_pod_exists(style: str) -> None:
     moved = [
         place
         for place, action in enumerate(wanted)
-        if isinstance(action, (PaceDeployment, EnsureCanaryDeployment))
+        if isinstance(action, (MoveWorkload, EnsureCanaryDeployment))
     ]
     assert min(heard) < min(moved)
     first = wanted[heard[0]]

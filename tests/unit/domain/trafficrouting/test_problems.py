@@ -13,7 +13,7 @@ from controller.api.trafficrouting import (
     TrafficRouting,
 )
 from controller.domain.availability import Forbidden, NotServed, Unavailable
-from controller.domain.decision import RestoreRoutes, SetFinalizers
+from controller.domain.decision import RestoreRoutes, SetMetadata
 from controller.domain.observation import RoutePresent, RouteSeen, RouteUnreadable
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.trafficrouting.deciding import decide_traffic_routing, refused_routing
@@ -83,7 +83,7 @@ def test_a_rollout_that_cannot_leave_by_itself_is_let_go(deleting: bool) -> None
         seen(routing=structs.replace(routing, metadata=meta)), strays=("gone",)
     )
     (action,) = decide_traffic_routing(world_seen, NOW).actions
-    assert isinstance(action, SetFinalizers)
+    assert isinstance(action, SetMetadata)
     assert action.finalizers == (() if deleting else held[1:])
 
 

@@ -434,7 +434,7 @@ def test_a_share_of_0_is_not_moved_from_a_lost_side() -> None:
     assert found.problem.reason == "SideWithoutEndpoints"
 
 
-@pytest.mark.parametrize("action", ["LabelWorkload", "HoldWorkload"])
+@pytest.mark.parametrize("action", ["SetMetadata Deployment", "FreezeWorkload"])
 def test_a_refused_write_to_the_workload_leaves_no_request_unanswered(action: str) -> None:
     """Replaced while nobody answered: all pods are new ones, and its label and its hold cannot be given back."""
     world = at_step_1("partition")

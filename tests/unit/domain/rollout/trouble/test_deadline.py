@@ -262,7 +262,7 @@ def test_a_rollback_out_of_a_long_pause_of_the_spec_has_its_whole_time() -> None
     wait(world, 50)
     world.people.pause(KEY)
     wait(world, 10_000)
-    world.people.forbid("ReleaseDeployment", Refusal("NotYet", "later"))
+    world.people.forbid("ReleaseWorkload", Refusal("NotYet", "later"))
     release(world, "v1")
     world.pass_over(KEY)
     began = world.cluster.now

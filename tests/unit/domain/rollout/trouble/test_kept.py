@@ -275,7 +275,9 @@ def test_a_rollout_goes_although_what_it_keeps_cannot_be_deleted() -> None:
     world = impatient("partition")
     release(world)
     world.rest()
-    world.cluster.refusals["DropKept"] = Refusal("Forbidden", "may not delete")
+    world.cluster.refusals["DeleteObject ControllerRevision"] = Refusal(
+        "Forbidden", "may not delete"
+    )
     delete(world)
     world.rest()
     wait(world, 60)
