@@ -13,6 +13,7 @@ from controller.api.meta import Key
 from controller.api.names import (
     CONFIGURATION,
 )
+from controller.api.notification import Notification
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.app.heap import HeapAtRest
@@ -28,6 +29,7 @@ from controller.effects.gateways.library import ConfiguredScripts
 from controller.effects.gateways.routes import GatewayRoutes
 from controller.effects.gateways.script_answers import Tried
 from controller.effects.history import Histories
+from controller.effects.notifications import resource_of
 from controller.kube import resources
 from controller.kube.client import KubeClient
 from controller.kube.events import EventRecorder
@@ -40,6 +42,7 @@ from controller.outbound.fetching import Fetching
 from controller.outbound.measuring import Measuring
 from controller.reconcilers.account_rights import AccountRights
 from controller.reconcilers.gates import Gates
+from controller.reconcilers.notifications import Notifying
 from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.rights import MissingRights
 from controller.reconcilers.rollout import RolloutReconciler
@@ -56,6 +59,9 @@ from controller.telemetry.metrics import Metrics
 RESERVED_WORKERS = 8
 """Additional workers for Rollouts that a person changed: all others may be waiting for the API server. With two of
 them, the third of three approvals at the same time waited for a second."""
+
+NOTIFICATION_WORKERS = 16
+"""Passes over Notifications at a time: a target that hangs keeps one of them for as long as one try lasts."""
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +86,7 @@ class Reconciling:
         self._heap = heap
         self._of_rollouts: RolloutReconciler | None = None
         self._of_routings: TrafficRoutingReconciler | None = None
+        self._of_notifications: Notifying | None = None
         self._settings = settings
         self._client = client
         self._metrics = metrics
@@ -111,6 +118,9 @@ class Reconciling:
         for rollout in caches.rollouts.values():
             if self._of_rollouts and namespaces(rollout.metadata.namespace):
                 self._of_rollouts.forget(rollout.metadata.key)
+        for notification in self._watched.all_notifications():
+            if self._of_notifications and namespaces(notification.metadata.namespace):
+                self._of_notifications.forget(notification.metadata.key)
         for routing in caches.traffic_routings.values():
             if self._of_routings and namespaces(routing.metadata.namespace):
                 self._of_routings.forget(routing.metadata.key)
@@ -119,14 +129,18 @@ class Reconciling:
         # The worker is called with a certificate that the endpoint's keeper has written.
         await certified.wait()
         worker = self._worker()
-        measures = self._measuring(worker)
+        fetching = self._fetching()
+        asking = self._asking(fetching, worker)
+        measures = self._measuring(fetching, asking)
         try:
-            await self._reconcile_with(worker, measures)
+            await self._reconcile_with(worker, measures, asking)
         finally:
             await worker.close()
             await measures.aclose()
 
-    async def _reconcile_with(self, worker: ScriptClient, measures: Measuring) -> None:
+    async def _reconcile_with(
+        self, worker: ScriptClient, measures: Measuring, asking: Exchanging
+    ) -> None:
         world = World(
             self._watched.caches,
             self._watched.kinds,
@@ -142,6 +156,7 @@ class Reconciling:
         )
         rollouts = self._rollout_workers(world, worker, measures)
         routings = self._routing_workers(world, worker)
+        notifying = self._notifying(asking)
         checks = self._script_checks(worker)
         _log.info("reconciling", extra={"rollouts": len(self._watched.caches.rollouts)})
         async with asyncio.TaskGroup() as group:
@@ -151,6 +166,7 @@ class Reconciling:
             )
             group.create_task(rollouts.run(), name="rollout-workers")
             group.create_task(routings.run(), name="trafficrouting-workers")
+            group.create_task(self._tell(notifying), name="notification-workers")
 
     def _rollout_workers(
         self, world: World, worker: ScriptClient, measures: Measuring
@@ -203,6 +219,35 @@ class Reconciling:
             metrics=self._metrics,
         )
 
+    def _notifying(self, asking: Exchanging) -> Notifying:
+        queue = self._watched.notifications
+        self._of_notifications = notifying = Notifying(
+            caches=self._watched.caches,
+            kube=self._client,
+            exchanging=asking,
+            ledger=queue.ledger,
+            clock=self._clock,
+            events=self._record_for_notification,
+            wake=queue.keys.add,
+            home=self._settings.namespace,
+            own_scripts=self._watched.own_scripts,
+        )
+        return notifying
+
+    async def _tell(self, notifying: Notifying) -> None:
+        """Passes over Notifications, while each change of a Rollout is looked at."""
+        end = notifying.follow()
+        try:
+            await Worker(
+                "notification-controller",
+                self._watched.notifications.keys,
+                passes("notification", notifying.reconcile),
+                workers=NOTIFICATION_WORKERS,
+                metrics=self._metrics,
+            ).run()
+        finally:
+            end()
+
     def _script_checks(self, worker: ScriptClient) -> ScriptChecks:
         return ScriptChecks(
             self._watched.scripts_map.store,
@@ -221,8 +266,8 @@ class Reconciling:
             metrics=self._metrics,
         )
 
-    def _measuring(self, worker: ScriptClient) -> Measuring:
-        """The metric sources: the addresses that the administrator has allowed, and never the API server's."""
+    def _fetching(self) -> Fetching:
+        """Requests to the addresses that the administrator has allowed, and never to the API server."""
         settings = self._settings
         prometheus = filter(None, (settings.prometheus,))
         allowed = (
@@ -230,21 +275,25 @@ class Reconciling:
             *parse_allowed(settings.analysis_allow_post, "--analysis-allow-post", posts=True),
             *parse_allowed(prometheus, "--prometheus"),
         )
-        fetching = Fetching(
+        return Fetching(
             AllowList(allowed),
             GateSecrets(self._client),
             api_server_addresses(self._client.server),
         )
-        wake = self._watched.rollouts.keys.add
-        jobs = GateJobs(self._client, self._clock.now, self._random)
+
+    def _asking(self, fetching: Fetching, worker: ScriptClient) -> Exchanging:
         scripts = KubeAskingScripts(
             self._scripts.resolve_asking,
             worker,
             self._account_rights,
             self._watched.gateways(self._client),
         )
-        asking = Exchanging(fetching, scripts, self._clock.now)
-        return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs, asking)
+        return Exchanging(fetching, scripts, self._clock.now)
+
+    def _measuring(self, fetching: Fetching, asking: Exchanging) -> Measuring:
+        wake, now = self._watched.rollouts.keys.add, self._clock.now
+        jobs = GateJobs(self._client, now, self._random)
+        return Measuring(fetching, wake, now, self._settings.prometheus, jobs, asking)
 
     def _forget(self, resource: Resource, key: Key) -> None:
         """The object is gone: drop the list of scripts that its passes tried, and its Events."""
@@ -272,6 +321,15 @@ class Reconciling:
     def _record(self, rollout: Rollout, note: Note) -> None:
         self._recorder.record(
             resources.ROLLOUTS, rollout.metadata, note.severity.value, note.reason, note.message
+        )
+
+    def _record_for_notification(self, notification: Notification, note: Note) -> None:
+        self._recorder.record(
+            resource_of(notification),
+            notification.metadata,
+            note.severity.value,
+            note.reason,
+            note.message,
         )
 
     def _record_for_routing(self, routing: TrafficRouting, note: Note) -> None:

@@ -61,7 +61,7 @@ class _Looked:
         else:
             before = self._ours.stable_words or "unknown"
             text = f"a release of {self._revision} started; stable is {before}"
-            yield self._one(Topic.STARTED, reasons.RELEASE_STARTED, text, self._began)
+            yield self._one(Topic.STARTED, reasons.RELEASE_STARTED, text, self._began, step=1)
 
     def _waits(self) -> Iterator[Occasion]:
         """The stay at the step counts, not the state: a step may leave its pause and come back to it by itself."""
@@ -78,6 +78,7 @@ class _Looked:
             f"step {ours.step} is ready and waits for an approval",
             (stays[-1].ready_at if stays else None) or since,
             counted=since,
+            step=ours.step,
             next=f"kubectl moonshift approve {name} -n {namespace}",
         )
 
@@ -85,8 +86,7 @@ class _Looked:
         steps = self._steps
         if not 1 <= self._ours.step <= len(steps):
             return False
-        pause = steps[self._ours.step - 1].pause
-        return pause is not None and pause.duration is None
+        return steps[self._ours.step - 1].pause.duration is None
 
     def _stalled(self) -> Iterator[Occasion]:
         found = condition(self._rollout.status, "Stalled")
@@ -148,12 +148,13 @@ class _Looked:
         who: str = "",
         next: str = "",
     ) -> Occasion:
-        """`counted` is the instant that makes the fact this one, if that is not `at`."""
+        """`counted` is the instant that makes the fact this one, if that is not `at`; `step` is the one that it is
+        about, if it is about one. The present step is shown, and is no part of the id: the fact may outlive it.
+        """
         meta, ours = self._rollout.metadata, self._ours
-        step = ours.step if step is None else step
         instant = _instant(counted or at)
         return Occasion(
-            id=_hash(meta.uid, self._release, topic, reason, step, instant),
+            id=_hash(meta.uid, self._release, topic, reason, step or 0, instant),
             topic=topic,
             reason=reason,
             message=message,
@@ -163,7 +164,7 @@ class _Looked:
             uid=meta.uid,
             release=self._release,
             revision=self._revision,
-            step=step,
+            step=ours.step if step is None else step,
             steps=len(self._steps),
             who=who,
             next=next,

@@ -92,24 +92,18 @@ def again(one: Waiting, now: datetime, seconds: float | None) -> Waiting:
 
 
 def remembered(
-    status: NotificationStatus,
-    told: Iterable[Occasion],
-    given_up: Iterable[Occasion],
-    waiting: Iterable[Waiting],
-    now: datetime,
+    status: NotificationStatus, told: Iterable[Told], waiting: Iterable[Waiting]
 ) -> NotificationStatus:
     """The status with what was told and what waits; the oldest entries go first."""
-    entries = (
-        *status.told,
-        *(Told(one.id, now) for one in told),
-        *(Told(one.id, now, given_up=True) for one in given_up),
-    )
+    added = tuple(told)
+    times = [one.at for one in added if not one.given_up]
+    entries = (*status.told, *added)
     known = {one.id for one in entries}
     kept = [one for one in waiting if one.occasion.id not in known and one.tries]
     kept.sort(key=lambda one: (one.occasion.at, one.occasion.id))
     return structs.replace(
         status,
-        last_told=now if tuple(told) else status.last_told,
+        last_told=times[-1] if times else status.last_told,
         told=entries[-TOLD_KEPT:],
         waiting=tuple(kept[-WAITING_KEPT:]),
     )

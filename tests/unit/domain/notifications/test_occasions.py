@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
@@ -66,15 +67,21 @@ class Told:
     def look(self) -> None:
         for one in occasions(seen(self.world)):
             before = self.found.setdefault(one.id, one)
-            same = (one.topic, one.reason, one.release, one.step, one.at, one.uid)
-            assert same == (
-                before.topic,
-                before.reason,
-                before.release,
-                before.step,
-                before.at,
-                before.uid,
-            )
+            same = (one.topic, one.reason, one.release, one.at, one.uid)
+            assert same == (before.topic, before.reason, before.release, before.at, before.uid)
+
+    def of_releases(self) -> Counter[tuple[str, Topic]]:
+        """How often each release began and ended."""
+        once = (Topic.STARTED, Topic.FINISHED)
+        return Counter((one.release, one.topic) for one in self.found.values() if one.topic in once)
+
+    def stays(self) -> Counter[tuple[str, int, datetime]]:
+        """How often each stay at a step was an event."""
+        return Counter(
+            (one.release, one.step, one.at)
+            for one in self.found.values()
+            if one.topic is Topic.WAITS_FOR_APPROVAL
+        )
 
     def ends(self) -> Counter[Topic]:
         """How many ends there were."""
@@ -236,3 +243,14 @@ def test_an_id_never_changes_and_each_end_is_one_event(deeds: list[str], style: 
     won = sum(one is End.SUCCEEDED for one in ended)
     expected = {Topic.FINISHED: won, Topic.ROLLED_BACK: len(ended) - won}
     assert told.ends() == Counter(expected)
+    assert set(told.of_releases().values()) <= {1}
+    assert set(told.stays().values()) <= {1}
+
+
+def test_what_lasts_longer_than_a_step_stays_the_same_event() -> None:
+    world = started()
+    status = with_condition(seen(world).status, "Stalled", "True", "X", "why", world.cluster.now)
+    rollout = structs.replace(seen(world), status=status)
+    later = structs.replace(rollout, status=with_moonshift_status(status, step=2))
+    for topic in (Topic.STARTED, Topic.STALLED):
+        assert about(rollout, topic).id == about(later, topic).id

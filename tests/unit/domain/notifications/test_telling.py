@@ -167,24 +167,24 @@ def test_after_a_day_an_event_is_given_up(hours: float, given_up: bool) -> None:
 
 def test_what_was_told_and_given_up_is_remembered_and_the_oldest_goes() -> None:
     before = NotificationStatus(told=tuple(Told(str(n)) for n in range(TOLD_KEPT)))
-    status = remembered(before, [make_occasion("new")], [make_occasion("lost")], (), NOW)
-    assert status.told[-2:] == (Told("new", NOW), Told("lost", NOW, given_up=True))
+    added = (Told("new", NOW), Told("lost", NOW, given_up=True))
+    status = remembered(before, added, ())
+    assert status.told[-2:] == added
     assert len(status.told) == TOLD_KEPT
     assert status.last_told == NOW
 
 
 def test_giving_up_is_no_telling() -> None:
-    assert remembered(NotificationStatus(), (), [make_occasion()], (), NOW).last_told is None
+    lost = Told("lost", NOW, given_up=True)
+    assert remembered(NotificationStatus(), [lost], ()).last_told is None
 
 
 def test_only_events_that_were_refused_are_kept_and_a_bounded_number_of_them() -> None:
     refused = [again(Waiting(make_occasion(f"{n:02}", 90 - n)), NOW, None) for n in range(30)]
     kept = remembered(
         NotificationStatus(),
-        [refused[29].occasion],
-        (),
+        [Told(refused[29].occasion.id, NOW)],
         [*refused, *waiting(make_occasion("fresh"))],
-        NOW,
     ).waiting
     assert [one.occasion.id for one in kept] == [f"{n:02}" for n in range(9, 29)]
     assert len(kept) == WAITING_KEPT
