@@ -1,8 +1,8 @@
-"""Notifications: which events of which Rollouts are told to whom, and the record of what was told.
+"""Notifications: which events of which Rollouts are sent to whom, and the record of what was sent.
 
 Invariant: decoding accepts everything that the CRDs accept. A Notification and a ClusterNotification have the same
 content; the second is about Rollouts of all namespaces, and its Secrets are in the controller's namespace. Nothing here
-says when something is told: `controller.domain.notifications` does.
+says when something is sent: `controller.domain.notifications` does.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ from controller.api.meta import Condition, ObjectMeta
 
 DEFAULT_PER_MINUTE = 30
 TOLD_KEPT = 500
-"""Entries that a status keeps of what was told; the oldest go first."""
+"""Entries that a status keeps of what was sent; the oldest go first."""
 WAITING_KEPT = 20
 """Events that a status keeps until their target takes them."""
 
@@ -39,7 +39,7 @@ class LabelSelector(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class NotificationSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Who is told, and of what."""
+    """The target, and the events that it gets."""
 
     script: str = ""
     params: dict[str, msgspec.Raw] = {}
@@ -56,7 +56,7 @@ class NotificationSpec(msgspec.Struct, frozen=True, rename="camel", omit_default
 
 
 class Told(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """An event that was told, or given up."""
+    """An event that was sent, or given up."""
 
     id: str = ""
     at: datetime | None = None
@@ -95,7 +95,7 @@ class Waiting(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class NotificationStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What was told, what waits, and why."""
+    """The events that were sent and that wait, and the reason."""
 
     observed_generation: int = 0
     conditions: tuple[Condition, ...] = ()

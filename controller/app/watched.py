@@ -266,10 +266,7 @@ class Watched:
                 AnalysisTemplate,
                 None,
             ),
-            self._reflect(resources.NOTIFICATIONS, caches.notifications, Notification, everywhere),
-            self._reflect(
-                resources.CLUSTER_NOTIFICATIONS, caches.cluster_notifications, Notification, None
-            ),
+            *self._make_notification_reflectors(caches, everywhere),
             self._reflect(resources.ENDPOINT_SLICES, caches.slices, EndpointSlice, everywhere),
             self._reflect(
                 resources.CONFIG_MAPS,
@@ -278,6 +275,15 @@ class Watched:
                 self._settings.namespace,
                 field_selector=f"metadata.name={CONFIGURATION}",
             ),
+        )
+
+    def _make_notification_reflectors(
+        self, caches: Caches, namespace: str | None
+    ) -> Iterator[Watching]:
+        """Notifications of namespaces, and those of the cluster."""
+        yield self._reflect(resources.NOTIFICATIONS, caches.notifications, Notification, namespace)
+        yield self._reflect(
+            resources.CLUSTER_NOTIFICATIONS, caches.cluster_notifications, Notification, None
         )
 
     def _make_workload_reflectors(

@@ -1,7 +1,7 @@
-"""The status of a Notification: what was told.
+"""The status of a Notification: what was sent.
 
 Invariant: each write carries the resource version that was evaluated, so two processes never overwrite each other's
-record of what was told.
+record of what was sent.
 """
 
 import msgspec

@@ -2,8 +2,8 @@
 
 Invariant: nothing here is asked by a decision about a release, and no pass over a Rollout waits for it. Every status of
 a Rollout that this process sees is looked at immediately, so an event that a status holds for a moment is not lost.
-What was sent is remembered by one write for all that one pass has sent; after a crash between the two it is sent again,
-with the same id. Without a Notification nothing is looked at.
+Sent events are remembered by one write for all that one pass has sent; after a crash between the two they are sent
+again, with the same id. Without a Notification nothing is looked at.
 """
 
 import logging
@@ -78,7 +78,7 @@ class HeldScripts(Protocol):
 
 
 class _Known:
-    """What this process knows of one Notification beside its stored status."""
+    """The knowledge of this process about one Notification beside its stored status."""
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
@@ -86,7 +86,7 @@ class _Known:
         """Every Rollout was looked at since the spec was last changed."""
         self.waiting: dict[str, Waiting] = {}
         self.told: dict[str, datetime] = {}
-        """Ids and times of events that were told or given up, as long as a look could find them anew."""
+        """Ids and times of events that were sent or given up, as long as a look could find them anew."""
         self.unwritten: list[Told] = []
         """Those of them that the stored status does not have yet."""
 
@@ -105,7 +105,7 @@ class _Known:
 
 
 class _Tried:
-    """What one pass has sent."""
+    """The events that one pass has sent."""
 
     def __init__(self) -> None:
         self.told: list[Occasion] = []
@@ -284,14 +284,14 @@ class Notifying:
         known.forget_the_past(notification.status, now)
 
     async def _write(self, notification: Notification, status: NotificationStatus) -> None:
-        """Store it; a refused status is reported in the log, and what was told is known to this process."""
+        """Store it; a refused status is reported in the log, and what was sent is known to this process."""
         key = notification.metadata.key
         writes = Writes(self._kube, self._ledger.scoped(key))
         try:
             await write_notification_status(writes, notification, status)
         except WRITE_REFUSED as refused:
             _log.warning(
-                "what was told is not written down",
+                "what was sent is not written down",
                 extra={"notification": str(key), "problem": refused.message},
             )
         except NotFound:

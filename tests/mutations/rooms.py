@@ -20,6 +20,7 @@ ROOMS = (
     "controller/domain/admission",
     "controller/domain/gates",
     "controller/domain/config",
+    "controller/domain/notifications",
     "controller/domain",
     "controller/reconcilers",
     "controller/effects/gateways",

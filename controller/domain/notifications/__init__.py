@@ -1,1 +1,1 @@
-"""Events of releases that people are told of: facts of a status, and which of them are told when."""
+"""Events of releases that people are informed about: facts of a status, and which of them are sent when."""

@@ -1,8 +1,8 @@
-"""The events of a Rollout that people may be told of, from its stored status alone.
+"""The events of a Rollout that people may be informed about, from its stored status alone.
 
-Invariant: pure. The same fact has the same id in every look, in every process, before and after a restart; so what was
-told is known by its id. An end of a release is one event, Finished or RolledBack. Nothing here knows who is told, and
-no decision about a release asks what is here.
+Invariant: pure. The same fact has the same id in every look, in every process, before and after a restart; so an event
+that was sent is known by its id. An end of a release is one event, Finished or RolledBack. Nothing here knows a
+target, and no decision about a release asks it.
 """
 
 from collections.abc import Iterator
@@ -26,11 +26,11 @@ _OF_A_TOPIC = {
     reasons.ANALYSIS_FAILED: None,
     reasons.ROUTE_HELD: Topic.DRIFT_HELD,
 }
-"""Reasons of the condition Stalled that are told under another topic; a failed gate is told from its own record."""
+"""Reasons of the condition Stalled that are sent under another topic; a failed gate is sent from its own record."""
 
 
 def occasions(rollout: Rollout) -> tuple[Occasion, ...]:
-    """What the status says now, the oldest first; nothing before the first release."""
+    """The events that the status holds now, the oldest first; nothing before the first release."""
     ours = moonshift_status(rollout.status)
     if ours.started_at is None:
         return ()
@@ -126,14 +126,14 @@ class _Looked:
         found = condition(self._rollout.status, "Succeeded")
         if found is None:
             return
-        ours, won = self._ours, found.status == "True"
+        won = found.status == "True"
         text = messages.COMPLETED if won else messages.CANCELED
         yield self._one(
             Topic.FINISHED if won else Topic.ROLLED_BACK,
             reasons.RELEASE_COMPLETED if won else reasons.RELEASE_CANCELED,
             f"{self._revision}: {text}",
             found.last_transition_time,
-            who=next((one.by for one in reversed(ours.approvals) if one.by), ""),
+            who=next((one.by for one in reversed(self._ours.approvals) if one.by), ""),
         )
 
     def _one(

@@ -1,9 +1,9 @@
-"""Which events are told now, which later, and what a status remembers of it.
+"""Which events are sent now, which later, and what a status remembers of it.
 
-Invariant: pure. What was told, or given up, is not told again. What is older than the Notification, or than an hour
-when it is first seen, is not told at all, so a new Notification does not shout the past. At most `perMinute` are told
-in a minute; the others wait, they are not dropped. Lists are bounded. An event is told at least once: it is remembered
-after its target took it, so a crash between the two repeats it with the same id.
+Invariant: pure. An event that was sent, or given up, is not sent again. One that is older than the Notification, or
+than an hour when it is first seen, is never sent, so a new Notification does not shout the past. At most `perMinute` are
+sent in a minute; the others wait, they are not dropped. Lists are bounded. An event is sent at least once: it is
+remembered after its target took it, so a crash between the two repeats it with the same id.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ class Plan(Value, frozen=True):
 
 
 def is_about(notification: Notification, rollout: ObjectMeta) -> bool:
-    """The Rollout is one of those that people are told of."""
+    """The Rollout is one of those that people are informed about."""
     spec, namespace = notification.spec, notification.metadata.namespace
     places = (namespace,) if namespace else spec.namespaces
     here = not places or rollout.namespace in places
@@ -94,7 +94,7 @@ def again(one: Waiting, now: datetime, seconds: float | None) -> Waiting:
 def remembered(
     status: NotificationStatus, told: Iterable[Told], waiting: Iterable[Waiting]
 ) -> NotificationStatus:
-    """The status with what was told and what waits; the oldest entries go first."""
+    """The status with what was sent and what waits; the oldest entries go first."""
     added = tuple(told)
     times = [one.at for one in added if not one.given_up]
     entries = (*status.told, *added)

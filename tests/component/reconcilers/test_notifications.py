@@ -244,7 +244,7 @@ A_DAY_OF_WORK = statuses(
 
 
 def expected(rollouts: Iterable[Rollout], topics: Iterable[Topic]) -> dict[str, Occasion]:
-    """What has to be told of them."""
+    """The events that have to be sent."""
     chosen = set(topics)
     return {
         one.id: one for rollout in rollouts for one in occasions(rollout) if one.topic in chosen

@@ -1,4 +1,4 @@
-"""What is told now: once, not the past, within a rate, and later again if the target does not take it."""
+"""An event is sent once, not the past, within a rate, and later again if the target does not take it."""
 
 from datetime import UTC, datetime, timedelta
 
