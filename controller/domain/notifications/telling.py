@@ -1,8 +1,8 @@
 """Which events are sent now, which later, and what a status remembers of it.
 
 Invariant: pure. An event that was sent, or given up, is not sent again. One that is older than the Notification, or
-than an hour when it is first seen, is never sent, so a new Notification does not shout the past. At most `perMinute` are
-sent in a minute; the others wait, they are not dropped. Lists are bounded. An event is sent at least once: it is
+than an hour when it is first seen, is never sent, so a new Notification does not shout the past. At most `perMinute`
+are sent in a minute; the others wait, they are not dropped. Lists are bounded. An event is sent at least once: it is
 remembered after its target took it, so a crash between the two repeats it with the same id.
 """
 
