@@ -14,6 +14,7 @@ from controller.api.meta import Key
 from controller.api.names import (
     CONFIGURATION,
 )
+from controller.api.notification import Notification
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.app.heap import HeapAtRest
@@ -30,6 +31,7 @@ from controller.effects.gateways.library import ConfiguredScripts
 from controller.effects.gateways.routes import GatewayRoutes
 from controller.effects.gateways.script_answers import Tried
 from controller.effects.history import Histories
+from controller.effects.notifications import resource_of
 from controller.kube import resources
 from controller.kube.client import KubeClient
 from controller.kube.events import EventRecorder
@@ -43,6 +45,7 @@ from controller.outbound.fetching import Fetching
 from controller.outbound.measuring import Measuring
 from controller.reconcilers.account_rights import AccountRights
 from controller.reconcilers.gates import Gates
+from controller.reconcilers.notifications import Notifying
 from controller.reconcilers.reporting import Reporting
 from controller.reconcilers.rights import MissingRights
 from controller.reconcilers.rollout import RolloutReconciler
@@ -59,6 +62,9 @@ from controller.telemetry.metrics import Metrics
 RESERVED_WORKERS = 8
 """Additional workers for Rollouts that a person changed: all others may be waiting for the API server. With two of
 them, the third of three approvals at the same time waited for a second."""
+
+NOTIFICATION_WORKERS = 16
+"""Passes over Notifications at a time: a target that hangs keeps one of them for as long as one try lasts."""
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +96,7 @@ class Reconciling:
         self._heap = heap
         self._of_rollouts: RolloutReconciler | None = None
         self._of_routings: TrafficRoutingReconciler | None = None
+        self._of_notifications: Notifying | None = None
         self._settings = settings
         self._client = client
         self._metrics = metrics
@@ -122,6 +129,9 @@ class Reconciling:
         for rollout in caches.rollouts.values():
             if self._of_rollouts and namespaces(rollout.metadata.namespace):
                 self._of_rollouts.forget(rollout.metadata.key)
+        for notification in self._watched.all_notifications():
+            if self._of_notifications and namespaces(notification.metadata.namespace):
+                self._of_notifications.forget(notification.metadata.key)
         for routing in caches.traffic_routings.values():
             if self._of_routings and namespaces(routing.metadata.namespace):
                 self._of_routings.forget(routing.metadata.key)
@@ -133,14 +143,18 @@ class Reconciling:
         asking = self._asking(worker)
         measures, checks = self._measuring(asking), self._checking(asking)
         try:
-            await self._reconcile_with(worker, measures, checks)
+            await self._reconcile_with(worker, measures, checks, asking.exchanging)
         finally:
             await worker.close()
             await checks.aclose()
             await measures.aclose()
 
     async def _reconcile_with(
-        self, worker: ScriptClient, measures: Measuring, checks: Checking
+        self,
+        worker: ScriptClient,
+        measures: Measuring,
+        checks: Checking,
+        asking: Exchanging,
     ) -> None:
         gates = Gates(
             self._watched.caches, self._watched.sources, measures, checks, golden.packaged()
@@ -161,6 +175,7 @@ class Reconciling:
         )
         rollouts = self._rollout_workers(world, worker, measures, checks)
         routings = self._routing_workers(world, worker)
+        notifying = self._notifying(asking)
         of_scripts = self._script_checks(worker)
         _log.info("reconciling", extra={"rollouts": len(self._watched.caches.rollouts)})
         async with asyncio.TaskGroup() as group:
@@ -171,6 +186,7 @@ class Reconciling:
             )
             group.create_task(rollouts.run(), name="rollout-workers")
             group.create_task(routings.run(), name="trafficrouting-workers")
+            group.create_task(self._tell(notifying), name="notification-workers")
 
     def _rollout_workers(
         self, world: World, worker: ScriptClient, measures: Measuring, checks: Checking
@@ -223,6 +239,35 @@ class Reconciling:
             workers=self._settings.trafficrouting_workers,
             metrics=self._metrics,
         )
+
+    def _notifying(self, asking: Exchanging) -> Notifying:
+        queue = self._watched.notifications
+        self._of_notifications = notifying = Notifying(
+            caches=self._watched.caches,
+            kube=self._client,
+            exchanging=asking,
+            ledger=queue.ledger,
+            clock=self._clock,
+            events=self._record_for_notification,
+            wake=queue.keys.add,
+            home=self._settings.namespace,
+            own_scripts=self._watched.own_scripts,
+        )
+        return notifying
+
+    async def _tell(self, notifying: Notifying) -> None:
+        """Passes over Notifications, while each change of a Rollout is looked at."""
+        end = notifying.follow()
+        try:
+            await Worker(
+                "notification-controller",
+                self._watched.notifications.keys,
+                passes("notification", notifying.reconcile),
+                workers=NOTIFICATION_WORKERS,
+                metrics=self._metrics,
+            ).run()
+        finally:
+            end()
 
     def _script_checks(self, worker: ScriptClient) -> ScriptChecks:
         return ScriptChecks(
@@ -304,6 +349,15 @@ class Reconciling:
     def _record(self, rollout: Rollout, note: Note) -> None:
         self._recorder.record(
             resources.ROLLOUTS, rollout.metadata, note.severity.value, note.reason, note.message
+        )
+
+    def _record_for_notification(self, notification: Notification, note: Note) -> None:
+        self._recorder.record(
+            resource_of(notification),
+            notification.metadata,
+            note.severity.value,
+            note.reason,
+            note.message,
         )
 
     def _record_for_routing(self, routing: TrafficRouting, note: Note) -> None:

@@ -20,6 +20,7 @@ from controller.api.names import (
     VALIDATING_CONFIGURATION,
 )
 from controller.api.networking import EndpointSlice, Service
+from controller.api.notification import Notification
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.salvage import read_rollout, read_traffic_routing
@@ -45,6 +46,7 @@ from controller.kube.reflector import Reflector
 from controller.kube.resources import Resource
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import Caches
+from controller.reconcilers.notifications import OWNER_PREFIX
 from controller.reconcilers.own_scripts import OwnScripts
 from controller.reconcilers.relevance import SOON_SECONDS
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
@@ -97,6 +99,7 @@ class Watched:
         seen = LateEvents()
         self.rollouts = Queue("rollout", self._random, metrics, holds, seen)
         self.routings = Queue("trafficrouting", self._random, metrics, holds, seen)
+        self.notifications = Queue("notification", self._random, metrics, holds, seen)
         self.wiring = self._make_wiring()
         self.scripts_map = ConfiguredScriptsMap(settings.namespace)
         self.sources = Sources(self.wiring.cache_availability_changed, metrics)
@@ -109,7 +112,7 @@ class Watched:
             random=self._random,
             metrics=metrics,
         )
-        self.own_scripts = OwnScripts(client, self.wiring.kind_availability_changed, self._random)
+        self.own_scripts = OwnScripts(client, self._script_changed, self._random)
         self.reflectors = self._make_reflectors()
         self.sources.follow(self.reflectors)
         self.configs = ConfigObjects(
@@ -137,7 +140,33 @@ class Watched:
     def _connect(self) -> None:
         """Changes wake Rollouts from now on."""
         self.wiring.connect()
-        self.scripts_map.store.subscribe(lambda old, new: self.wiring.scripts_changed())
+        self.scripts_map.store.subscribe(lambda old, new: self._scripts_changed())
+        for store in (self.caches.notifications, self.caches.cluster_notifications):
+            store.subscribe(self._notification_changed)
+
+    def _script_changed(self, owner: Key) -> None:
+        """A ConfigMap with scripts of a namespace changed."""
+        if owner.name.startswith(OWNER_PREFIX):
+            self.notifications.keys.add(Key(owner.namespace, owner.name.removeprefix(OWNER_PREFIX)))
+        else:
+            self.wiring.kind_availability_changed(owner)
+
+    def _scripts_changed(self) -> None:
+        self.wiring.scripts_changed()
+        for notification in self.all_notifications():
+            self.notifications.keys.add(notification.metadata.key)
+
+    def _notification_changed(self, old: Notification | None, new: Notification | None) -> None:
+        """Our own writes of a status change nothing that a pass would see."""
+        either = new if new is not None else old
+        assert either is not None
+        if old is None or new is None or old.metadata.generation != new.metadata.generation:
+            self.notifications.keys.add(either.metadata.key)
+
+    def all_notifications(self) -> tuple[Notification, ...]:
+        """Those of namespaces, and those of the cluster."""
+        caches = self.caches
+        return (*caches.notifications.values(), *caches.cluster_notifications.values())
 
     def known(self) -> bool:
         """Every object that admission reads is in the caches."""
@@ -182,9 +211,13 @@ class Watched:
             if namespaces(routing.metadata.namespace):
                 self.routings.keys.add(routing.metadata.key)
 
+        for notification in self.all_notifications():
+            if namespaces(notification.metadata.namespace):
+                self.notifications.keys.add(notification.metadata.key)
+
     async def end(self, namespaces: Namespaces) -> None:
         """No pass over these namespaces any more; they are not held any more."""
-        for queue in (self.rollouts, self.routings):
+        for queue in (self.rollouts, self.routings, self.notifications):
             await queue.keys.drop(lambda key: namespaces(key.namespace))
 
     def _is_ours(self, one: HasMetadata) -> bool:
@@ -233,6 +266,7 @@ class Watched:
                 AnalysisTemplate,
                 None,
             ),
+            *self._make_notification_reflectors(caches, everywhere),
             self._reflect(resources.ENDPOINT_SLICES, caches.slices, EndpointSlice, everywhere),
             self._reflect(
                 resources.CONFIG_MAPS,
@@ -241,6 +275,15 @@ class Watched:
                 self._settings.namespace,
                 field_selector=f"metadata.name={CONFIGURATION}",
             ),
+        )
+
+    def _make_notification_reflectors(
+        self, caches: Caches, namespace: str | None
+    ) -> Iterator[Watching]:
+        """Notifications of namespaces, and those of the cluster."""
+        yield self._reflect(resources.NOTIFICATIONS, caches.notifications, Notification, namespace)
+        yield self._reflect(
+            resources.CLUSTER_NOTIFICATIONS, caches.cluster_notifications, Notification, None
         )
 
     def _make_workload_reflectors(
@@ -321,7 +364,11 @@ class Watched:
         """Let both ledgers follow the watch events of a store; the returned function ends this."""
         ends = [
             ledger.follow(resource_name, store)
-            for ledger in (self.rollouts.ledger, self.routings.ledger)
+            for ledger in (
+                self.rollouts.ledger,
+                self.routings.ledger,
+                self.notifications.ledger,
+            )
         ]
 
         def end() -> None:

@@ -93,6 +93,15 @@ CLUSTER_ANALYSIS_TEMPLATES = Resource(
     namespaced=False,
 )
 
+NOTIFICATIONS = Resource("rollouts.kruise.io", "v1alpha1", "notifications", "Notification")
+CLUSTER_NOTIFICATIONS = Resource(
+    "rollouts.kruise.io",
+    "v1alpha1",
+    "clusternotifications",
+    "ClusterNotification",
+    namespaced=False,
+)
+
 CRDS = Resource(
     "apiextensions.k8s.io",
     "v1",

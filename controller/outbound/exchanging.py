@@ -7,7 +7,7 @@ state that an earlier run left, so a check can go on under another leader.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import count
 
@@ -98,6 +98,14 @@ class Exchanging:
                 return await _Run(call, script, self._fetching, self._scripts, self).ended()
         except TimeoutError as error:
             raise Failed(f"{call.wanted}: no answer within {call.seconds:g} s") from error
+
+    def problem(self, wanted: Wanted, params: Iterable[str], secrets: Iterable[str]) -> str:
+        """Why a script cannot be run with these names; empty if it can. Nothing is sent."""
+        try:
+            header = self._scripts.find(wanted).header
+        except Failed as missing:
+            return str(missing)
+        return why_not_run(wanted.does, header, Given(params, secrets))
 
     def time(self) -> int:
         """Seconds since 1970."""

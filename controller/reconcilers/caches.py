@@ -11,6 +11,7 @@ from controller.api import names
 from controller.api.analysis import AnalysisTemplate
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import EndpointSlice, Service
+from controller.api.notification import Notification
 from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
@@ -193,6 +194,8 @@ class Caches:
         self.cluster_analysis_templates: Store[AnalysisTemplate] = Store(
             {TEMPLATE: _by_named_template}
         )
+        self.notifications: Store[Notification] = Store()
+        self.cluster_notifications: Store[Notification] = Store()
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
         self.services: Store[Service] = Store()
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})

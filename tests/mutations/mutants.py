@@ -6,6 +6,7 @@ from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_effects import OF_EFFECTS
 from tests.mutations.of_ends import OF_ENDS
 from tests.mutations.of_judgement import OF_JUDGEMENT
+from tests.mutations.of_notifications import OF_NOTIFICATIONS
 from tests.mutations.of_pods import OF_PODS
 from tests.mutations.of_promises import OF_PROMISES
 from tests.mutations.of_releases import OF_RELEASES
@@ -22,6 +23,7 @@ MUTATIONS = (
     *OF_DOORS,
     *OF_WORKERS,
     *OF_PROMISES,
+    *OF_NOTIFICATIONS,
 )
 
 FOUND_BY_THE_MACHINE = frozenset(

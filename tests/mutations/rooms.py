@@ -21,6 +21,7 @@ ROOMS = (
     "controller/domain/gates",
     "controller/domain/checks",
     "controller/domain/config",
+    "controller/domain/notifications",
     "controller/domain",
     "controller/reconcilers",
     "controller/effects/gateways",

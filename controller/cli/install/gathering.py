@@ -59,6 +59,8 @@ PLURALS = (
     "rollouthistories",
     "analysistemplates",
     "clusteranalysistemplates",
+    "notifications",
+    "clusternotifications",
 )
 
 

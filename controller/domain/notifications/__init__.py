@@ -1,0 +1,1 @@
+"""Events of releases that people are informed about: facts of a status, and which of them are sent when."""
