@@ -232,7 +232,7 @@ def test_the_work_grows_with_the_lists_and_not_with_the_names_in_them() -> None:
     def work(number: int) -> int:
         pools = [{"name": f"pool-{index}", "service": "web"} for index in range(number)]
         routes = [{"pool": f"other-{index}"} for index in range(number)]
-        spec = {"upstreams": pools, "routes": routes}
+        spec: Any = {"upstreams": pools, "routes": routes}
         text = json.dumps({"spec": spec}).encode()
         return calls(lambda: validate_answer(text, {"spec": spec}, (VS,), "demo"))
 
