@@ -112,7 +112,7 @@ def test_many_unknown_words_are_counted() -> None:
 def test_the_arguments_of_a_gate_are_not_walked_through_for_each_metric() -> None:
     def work(number: int) -> int:
         args = [{"name": f"a{index}", "value": "x"} for index in range(number)]
-        job = {"job": {"spec": {"template": {"spec": {"containers": [{}]}}}}}
+        job: JsonObject = {"job": {"spec": {"template": {"spec": {"containers": [{}]}}}}}
         obj = rollout({}, metrics=[asked("{{ nope }}"), job] * number, args=args)
         return calls(lambda: gate_mistakes(obj))
 
