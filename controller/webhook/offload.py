@@ -1,9 +1,9 @@
 """Long computations, off the event loop.
 
 Invariant: of one `Offload`, one runs at a time: the interpreter runs one thread at a time, and many would only take
-turns away from the loop; a short computation runs at once, because handing it to a thread takes longer. What must not
-wait for each other has an `Offload` of its own: conversion, Rollouts, and workloads with their Services. A computation
-cannot be ended, so a review that its API server has given up keeps its thread until it has been judged.
+turns away from the loop; a short computation runs at once, because handing it to a thread takes longer. Three
+kinds of reviews do not wait for each other, and have an `Offload` each: conversions, Rollouts, and workloads with their
+Services. A computation cannot be ended, so a review that its API server has given up keeps its thread until its end.
 """
 
 import asyncio

@@ -49,7 +49,7 @@ def gate_mistakes(obj: JsonObject) -> tuple[str, ...]:
 
 
 class _Given(NamedTuple):
-    """What a gate gives to all of its metrics."""
+    """The words and arguments that a gate gives to all of its metrics."""
 
     words: frozenset[str]
     """The words that have a value, from the release or from an argument."""

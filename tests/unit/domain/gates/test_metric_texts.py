@@ -73,6 +73,11 @@ def test_a_text_that_words_make_too_long_is_named(metric: Metric, field: str) ->
     assert f"{LONGEST_TEXT} is the most" in found
 
 
+def test_a_text_that_is_too_long_already_is_not_searched_for_its_words() -> None:
+    metric = Metric("m", prometheus=PrometheusQuery(query=WORD + "x" * LONGEST_JOB))
+    assert f"with its words it has {len(WORD) + LONGEST_JOB} characters" in refused(metric)
+
+
 def test_a_text_of_the_greatest_length_is_asked() -> None:
     found = answer(Metric("m", prometheus=PrometheusQuery(query=WORD * 16)))
     assert isinstance(found, tuple)

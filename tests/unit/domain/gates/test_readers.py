@@ -127,7 +127,7 @@ def test_a_place_in_a_query_is_the_same_read_in_any_pieces(texts: list[str]) -> 
     ],
 )
 def test_a_reader_keeps_no_more_of_a_longer_text(reader: Callable[[], Reader], begin: str) -> None:
-    """What is kept is copied or searched again for each word, so that it may not grow."""
+    """The kept text is copied or searched again for each word, so that it may not grow."""
 
     def kept(words: int) -> int:
         read = reader()
