@@ -1,10 +1,11 @@
 """Deliberate defects of the ends of releases: given-up pods, the last endpoint, and the time that counts as work."""
 
-from tests.mutations.changes import always, at_key, becomes, in_condition, never, returns, without
+from tests.mutations.changes import always, at_key, becomes, never, returns, without
 from tests.mutations.mutation import Mutation, named
 
 LIMITS = "unit/domain/rollout/test_owners_limits.py"
 ENDPOINTS = "unit/domain/rollout/ends/test_last_endpoints.py"
+MISSING = "unit/domain/rollout/ends/test_missing_services.py"
 WAITS = "unit/domain/rollout/test_chosen_waits.py"
 
 OF_ENDS: tuple[Mutation, ...] = (
@@ -72,6 +73,21 @@ OF_ENDS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.domain.rollout.ends.last_endpoints",
+        (
+            "an end moves requests to a Service that does not exist",
+            "missing_behind_routes",
+            returns("None"),
+            f"{MISSING}::test_a_rollback_keeps_the_routes_on_the_ready_side_while_the_service_is_missing",
+        ),
+        (
+            "a release is Healthy without its Service",
+            "endpoints_are_missing",
+            never("release service name"),
+            f"{MISSING}::test_no_end_is_reached_without_the_service_whenever_it_is_deleted",
+        ),
+    ),
+    *named(
         "controller.domain.rollout.steps",
         (
             "a step that replaces all pods empties the stable Service",
@@ -84,8 +100,8 @@ OF_ENDS: tuple[Mutation, ...] = (
         "controller.domain.rollout.ends.last_endpoints",
         (
             "a Service that had no endpoint before holds the end for ever",
-            "_services_to_keep",
-            in_condition("found selects_pods", without("empty")),
+            "_own_services_to_keep",
+            always("empty"),
             f"{ENDPOINTS}::test_a_service_that_had_no_endpoint_before_the_release_holds_no_end",
         ),
     ),

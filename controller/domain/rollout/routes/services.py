@@ -29,7 +29,11 @@ from controller.domain.rollout.routes.empty_sides import led_away, own_selector,
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
-from controller.domain.rollout.words.way_out import create_or
+from controller.domain.rollout.words.way_out import (
+    NEEDED_TO_GO_BACK,
+    create_or,
+    references_may_change,
+)
 from controller.domain.target import Pinned, Traffic
 from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
@@ -64,11 +68,17 @@ def unusable_services(release: Release) -> Refusal | None:
         else:
             return Refusal(
                 reason=reasons.SERVICE_NOT_FOUND,
-                message=f"Service {release.namespace}/{name} does not exist: "
-                + create_or("trafficRoutings[].service", release.status),
+                message=f"Service {release.namespace}/{name} does not exist: {_way_out(release)}",
                 object=f"Service {release.namespace}/{name}",
             )
     return None
+
+
+def _way_out(release: Release) -> str:
+    """A rollback would lead all requests to the Service, so it waits for it as well."""
+    if references_may_change(release.status):
+        return create_or("trafficRoutings[].service", release.status)
+    return f"create it again, {NEEDED_TO_GO_BACK}"
 
 
 def _in_use(release: Release, stable: str) -> Refusal | None:
