@@ -60,7 +60,7 @@ from controller.reconcilers.caches import CANARY_OF, ROLLOUT_UID, SERVICE, Cache
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
-from controller.reconcilers.unclaimed import unclaimed
+from controller.reconcilers.unclaimed import former_pins, unclaimed
 
 REVISION = "deployment.kubernetes.io/revision"
 SECRET: Kind = ("v1", "Secret")
@@ -194,6 +194,7 @@ class World:
             autoscalers=autoscalers,
             canaries=self._canaries(rollout.metadata),
             unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
+            former_pins=former_pins(self._caches, rollout),
             originals_canaries=self._originals_canaries(rollout) if originals else (),
             detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
             services=services,

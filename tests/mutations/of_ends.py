@@ -6,6 +6,7 @@ from tests.mutations.mutation import Mutation, named
 LIMITS = "unit/domain/rollout/test_owners_limits.py"
 ENDPOINTS = "unit/domain/rollout/ends/test_last_endpoints.py"
 MISSING = "unit/domain/rollout/ends/test_missing_services.py"
+PINS = "unit/domain/rollout/ends/test_former_pins.py"
 WAITS = "unit/domain/rollout/test_chosen_waits.py"
 
 OF_ENDS: tuple[Mutation, ...] = (
@@ -108,10 +109,43 @@ OF_ENDS: tuple[Mutation, ...] = (
     *named(
         "controller.domain.rollout.routes.services",
         (
+            "a former Rollout's pin of a named Service stays for ever",
+            "unpin_for_this_workload",
+            returns("()", "unpin release"),
+            f"{PINS}::test_a_rollout_made_again_disabled_frees_the_service",
+        ),
+        (
+            "a former Rollout's pin to nobody stays for ever",
+            "_is_pinned_for_it",
+            returns("False", "ready_pods_if_unpinned"),
+            f"{PINS}::test_a_pin_to_a_revision_that_has_no_pod_is_taken_off",
+        ),
+        (
+            "the last pod behind a former Rollout's pin is removed",
+            "former_pins",
+            returns("()", "UnpinService"),
+            f"{PINS}::test_a_rollout_made_again_without_its_routes_frees_the_service",
+        ),
+        (
+            "the pin of another workload's pods is taken off",
+            "_leads_to_this_workload",
+            returns("True"),
+            f"{PINS}::test_the_pin_of_pods_of_another_workload_is_left_alone",
+        ),
+        (
             "a corrected stable Service does not correct its copy",
             "_is_its_copy",
             returns("same_ports", "_is_outdated"),
             f"{ENDPOINTS}::test_a_corrected_stable_service_corrects_its_copy",
+        ),
+    ),
+    *named(
+        "controller.reconcilers.unclaimed",
+        (
+            "the pin of a Rollout that lives is taken off",
+            "former_pins",
+            without("index NAMED"),
+            f"{PINS}::test_the_pin_of_another_rollout_is_left_alone",
         ),
     ),
     *named(

@@ -84,6 +84,7 @@ async def goes_back_without_its_service(scene: Scene) -> None:
     await scene.reach(2)
     scene.excused["routes_lead_to_ready_pods"] = "the test deleted the Service"
     scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers meanwhile"
+    scene.excused["new_pods_find_the_stable_service_pinned"] = "a new Service has no pin at first"
     await scene.does("kubectl delete service/shop")
     await scene.stalled()
     await scene.goes_back()
@@ -113,7 +114,7 @@ async def loses_its_pinned_service(scene: Scene) -> None:
     scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers meanwhile"
     scene.excused["new_pods_find_the_stable_service_pinned"] = "a new Service has no pin at first"
     await scene.does("kubectl delete service/shop")
-    await scene.stalled()
+    await scene.eventually(lambda state: "besides" in stall_of(scene, state), "all leads to new")
     await scene.is_explained()
     await scene.moment()
     made = scene.create(manifests.service(scene.app))
@@ -333,7 +334,9 @@ TROUBLES = (
                 (
                     Message(
                         "Stalled ServiceNotFound",
-                        "Service <namespace>/shop does not exist: create it again, which a rollback needs, too",
+                        "Service <namespace>/shop does not exist: create it again, which a rollback needs, too; "
+                        "besides: no pod of the stable revision is ready behind Service <namespace>/shop since <time>: "
+                        "all requests go to the new revision until one has been ready for 1 s",
                     ),
                 ),
                 ("apply the Service again",),

@@ -80,8 +80,10 @@ def _grace_period(release: Release) -> Stop | None:
 
 
 def _unpin(release: Release) -> Stop | None:
-    # A Rollout that never began a release has pinned nothing: another Rollout with the same Service set the pin.
-    actions = services.unpin(release) if release.ours.workload_uid else ()
+    # A Rollout that never began a release has pinned nothing: another Rollout with the same Service set the pin, or a
+    # former one of this workload, which was lost in the middle of its release.
+    of_former = services.unpin_for_this_workload
+    actions = services.unpin(release) if release.ours.workload_uid else of_former(release)
     return release.stop(*actions) if actions else None
 
 
