@@ -1,12 +1,21 @@
 """Deliberate defects of the ends of releases: given-up pods, the last endpoint, and the time that counts as work."""
 
-from tests.mutations.changes import always, at_key, becomes, never, returns, without
+from tests.mutations.changes import (
+    always,
+    at_key,
+    becomes,
+    in_condition,
+    never,
+    returns,
+    without,
+)
 from tests.mutations.mutation import Mutation, named
 
 LIMITS = "unit/domain/rollout/test_owners_limits.py"
 ENDPOINTS = "unit/domain/rollout/ends/test_last_endpoints.py"
 MISSING = "unit/domain/rollout/ends/test_missing_services.py"
 PINS = "unit/domain/rollout/ends/test_former_pins.py"
+LEFT = "unit/domain/rollout/routes/test_left_changes.py"
 WAITS = "unit/domain/rollout/test_chosen_waits.py"
 
 OF_ENDS: tuple[Mutation, ...] = (
@@ -137,6 +146,39 @@ OF_ENDS: tuple[Mutation, ...] = (
             "_is_its_copy",
             returns("same_ports", "_is_outdated"),
             f"{ENDPOINTS}::test_a_corrected_stable_service_corrects_its_copy",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.routes.restoring",
+        (
+            "a route keeps naming what a left change has removed",
+            "lead_away_from_a_left_change",
+            never("routes_lead"),
+            f"{LEFT}::test_objects_that_name_it_lead_to_stable_until_it_is_right_again",
+        ),
+        (
+            "requests are led to stable pods that are not ready",
+            "lead_away_from_a_left_change",
+            in_condition("names_nothing", without("stable_uids")),
+            f"{LEFT}::test_the_share_stays_where_no_stable_pod_could_take_it",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.routes.routing",
+        (
+            "an object that was restored for a left change counts as replaced by others",
+            "noted_drift",
+            in_condition("unwritten", without("marks_partial_restore")),
+            f"{LEFT}::test_objects_that_name_it_lead_to_stable_until_it_is_right_again",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.drift.policy",
+        (
+            "a left change of an object that others name leads nothing away",
+            "drift_among",
+            without("names_nothing"),
+            f"{LEFT}::test_objects_that_name_it_lead_to_stable_until_it_is_right_again",
         ),
     ),
     *named(

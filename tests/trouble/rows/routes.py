@@ -86,7 +86,7 @@ async def goes_back_without_its_service(scene: Scene) -> None:
     scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers meanwhile"
     scene.excused["new_pods_find_the_stable_service_pinned"] = "a new Service has no pin at first"
     await scene.does("kubectl delete service/shop")
-    await scene.stalled()
+    await scene.eventually(lambda state: "besides" in stall_of(scene, state), "all leads to new")
     await scene.goes_back()
     await scene.eventually(lambda state: "the end of the release" in stall_of(scene, state), "held")
     await scene.is_explained()
@@ -351,7 +351,9 @@ TROUBLES = (
                     Message(
                         "Stalled ServiceNotFound",
                         "Service <namespace>/shop does not exist, and the end of the release would lead all requests "
-                        "to it: create it again",
+                        "to it: create it again; besides: no pod of the stable revision is ready behind Service "
+                        "<namespace>/shop since <time>: all requests go to the new revision until one has been ready "
+                        "for 1 s",
                     ),
                 ),
                 ("apply the Service again",),
