@@ -282,8 +282,8 @@ TROUBLES = (
                 is_made_again_disabled,
                 (
                     Message(
-                        "Event ObjectsClaimed",
-                        "of a former Rollout, and now of this one: <objects>",
+                        "message",
+                        "Rollout is disabling: traffic goes back to stable, then the workload is released",
                     ),
                 ),
                 ("nothing: the Service selects all pods again",),
