@@ -182,6 +182,8 @@ class Observation(Value, frozen=True):
     """Extra Deployments that carry this Rollout's UID."""
     unclaimed: tuple[Unclaimed, ...] = ()
     """Extra Deployments, canary Services and companion objects of a former Rollout in the place of this one."""
+    former_pins: tuple[Service, ...] = ()
+    """Services that a former Rollout pinned or made, and that no Rollout names."""
     originals_canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that the original controller made; looked for while its release is under way."""
     detached_autoscalers: tuple[Autoscaler, ...] = ()

@@ -38,6 +38,8 @@ WORKLOAD = "workload"
 """Index of Rollouts: the workload, by group, kind, namespace and name."""
 SERVICE = "service"
 """Index of Rollouts, TrafficRoutings and EndpointSlices: `namespace/name` of a Service."""
+MARKED = "marked"
+"""Index of the Services that a Rollout pinned or made: their namespace."""
 REFERENCE = "reference"
 """Index of Rollouts and of TrafficRoutings: a gateway object."""
 SHARED_ROUTING = "sharedRouting"
@@ -85,6 +87,13 @@ def _by_service(rollout: Rollout) -> Iterable[str]:
     pairs = services_of(plan.traffic_routings, plan.disable_generate_canary_service)
     namespace = rollout.metadata.namespace
     return {str(Key(namespace, name)) for pair in pairs for name in (pair.stable, pair.canary)}
+
+
+def _marked_service(service: Service) -> Iterable[str]:
+    """Services that a Rollout pinned or made, by namespace."""
+    meta = service.metadata
+    marked = names.PINNED in meta.labels or names.ROLLOUT_UID in meta.annotations
+    return (meta.namespace,) if marked else ()
 
 
 def _by_reference(rollout: Rollout) -> Iterable[str]:
@@ -197,7 +206,7 @@ class Caches:
         self.notifications: Store[Notification] = Store()
         self.cluster_notifications: Store[Notification] = Store()
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
-        self.services: Store[Service] = Store()
+        self.services: Store[Service] = Store({MARKED: _marked_service})
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})
 
     def pods_of(self, *owners: ObjectMeta) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:

@@ -2,8 +2,8 @@
 
 Invariant: an object is unclaimed only if no Rollout of its namespace has its UID, and if this Rollout would have made
 such an object: an extra Deployment beside its workload, the canary Service of one of its Services, or a companion
-object that was made for a Rollout of its name. In a copy of a namespace, the Rollout of the first namespace still lives
-and has the UID.
+object that was made for a Rollout of its name. A pin is nobody's only if no Rollout names its Service. In a copy of a
+namespace, the Rollout of the first namespace still lives and has the UID.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from typing import Protocol
 
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
+from controller.api.networking import Service
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import KindName
 from controller.api.workloads import label_value
@@ -22,7 +23,8 @@ from controller.domain.traffic.companions.companion import made_for_name
 from controller.domain.traffic.plan.traffic_plan import services_of
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import DEPLOYMENTS, SERVICES
-from controller.reconcilers.caches import CANARY_OF, UID, Caches
+from controller.reconcilers.caches import CANARY_OF, MARKED, UID, Caches
+from controller.reconcilers.caches import SERVICE as NAMED
 
 DEPLOYMENT = KindName(DEPLOYMENTS.api_version, DEPLOYMENTS.kind)
 SERVICE = KindName(SERVICES.api_version, SERVICES.kind)
@@ -47,6 +49,22 @@ def unclaimed(
         *_canary_services(caches, rollout),
         *_companions(caches, kinds, rollout, references),
     )
+
+
+def former_pins(caches: Caches, rollout: Rollout) -> tuple[Service, ...]:
+    """Services of the namespace that a former Rollout pinned or made, and that no Rollout names now."""
+    return tuple(
+        found
+        for found in caches.services.index(MARKED, rollout.metadata.namespace)
+        if not caches.rollouts.index(NAMED, str(found.metadata.key))
+        and not _is_anothers(caches, found.metadata)
+    )
+
+
+def _is_anothers(caches: Caches, made: ObjectMeta) -> bool:
+    """A canary Service whose Rollout lives."""
+    uid = made.annotations.get(ROLLOUT_UID, "")
+    return bool(uid) and not _has_lost_its_rollout(caches, made, uid)
 
 
 def _has_lost_its_rollout(caches: Caches, made: ObjectMeta, uid: str) -> bool:

@@ -70,7 +70,7 @@ from controller.reconcilers.known_scripts import (
 )
 from controller.reconcilers.known_sources import OwnScripts, Sources
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
-from controller.reconcilers.unclaimed import unclaimed
+from controller.reconcilers.unclaimed import former_pins, unclaimed
 
 REVISION = "deployment.kubernetes.io/revision"
 SECRET: Kind = ("v1", "Secret")
@@ -174,6 +174,7 @@ class World:
             autoscalers=autoscalers,
             canaries=self._canaries(rollout.metadata),
             unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
+            former_pins=former_pins(self._caches, rollout),
             originals_canaries=self._originals_canaries(rollout) if originals else (),
             detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
             services=services,

@@ -56,7 +56,11 @@ class Ends:
         if allowed.size == 0:
             return None
         for place in view.destinations(self._app.name):
-            if place.weight and place.host in self._led and not view.behind(self._app.name, place):
+            if not place.weight or place.host not in self._led:
+                continue
+            if view.service(place.host) is None:
+                return f"the release is over, and a route names {place.host}, which does not exist"
+            if not view.behind(self._app.name, place):
                 return (
                     f"the release is over, and nobody is behind {place.host} {place.subset}".strip()
                 )

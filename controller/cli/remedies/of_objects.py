@@ -22,6 +22,13 @@ def missing(case: Case) -> tuple[Remedy, ...]:
     return case.applied(*found) if found is not None else (case.describe(), case.edit())
 
 
+def missing_service(case: Case) -> tuple[Remedy, ...]:
+    """A stable Service does not exist. Once its name is fixed, it has to be created again: a rollback waits for it,
+    too.
+    """
+    return tuple(each for each in missing(case) if each != case.undo())
+
+
 def missing_template(case: Case) -> tuple[Remedy, ...]:
     """A gate names a template that does not exist."""
     found = mentions.template(case.message)

@@ -20,7 +20,7 @@ TABLE: dict[str, Answer] = {
     reasons.SERVICE_ACCOUNT_FORBIDDEN: of_objects.account,
     reasons.INVALID: of_objects.forbidden,
     reasons.WEBHOOK_FAILED: of_objects.webhook,
-    reasons.SERVICE_NOT_FOUND: of_objects.missing,
+    reasons.SERVICE_NOT_FOUND: of_objects.missing_service,
     reasons.GATEWAY_OBJECT_NOT_FOUND: of_objects.missing,
     reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.missing,
     reasons.ANALYSIS_TEMPLATE_NOT_FOUND: of_objects.missing_template,

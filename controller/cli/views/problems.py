@@ -51,6 +51,7 @@ def problems_of(view: RolloutView) -> tuple[str, ...]:
     ]
     found += [f"pod {pod.name}: {pod.because}" for pod in pods_in_trouble(view)]
     found += [_about(route) for route in view.routes]
+    found += [f"Service/{each.name}: does not exist" for each in view.services if not each.exists]
     found += [f"{event.reason}: {event.message}" for event in _warnings(view)]
     found += [f"cannot be seen: {gap}" for gap in view.gaps]
     shown: list[str] = []

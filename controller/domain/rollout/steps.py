@@ -190,7 +190,8 @@ def _route(release: Release) -> Transition:
             return waiting
         release, drift = routing.noted_drift(release, index)
         if drift.held is not None:
-            return release.stop(wake_at=drift.wake_at, problem=drift.held)
+            away, problem = restoring.lead_away_from_a_left_change(release, drift)
+            return release.stop(*away, wake_at=drift.wake_at, problem=problem)
         actions = routing.ensure_routes(release, index)
         if actions:
             return release.noting(withdrawn_at=None).stop(*actions, notes=notes_of_drift(drift))
@@ -296,7 +297,8 @@ def _with_routes(release: Release, transition: Stop, index: int) -> Stop:
     release, drift = routing.noted_drift(release, index)
     transition = transition.at(release.status)
     if drift.held is not None:
-        return structs.replace(transition.also(wake_at=drift.wake_at), problem=drift.held)
+        away, problem = restoring.lead_away_from_a_left_change(release, drift)
+        return structs.replace(transition.also(*away, wake_at=drift.wake_at), problem=problem)
     repairs = routing.ensure_routes(release, index)
     return transition.also(*repairs, notes=notes_of_drift(drift))
 

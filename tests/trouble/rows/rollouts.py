@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from tests.cluster import manifests
-from tests.cluster.kinds import ROLLOUTS
+from tests.cluster.invariants import REVISION_LABELS
+from tests.cluster.kinds import ROLLOUTS, SERVICES
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, StepPlan
 from tests.cluster.story import assert_kept, conclude
 from tests.cluster.view import deleting, image_of
@@ -22,7 +23,7 @@ from tests.trouble.forms import (
     PACED,
     STATEFUL,
 )
-from tests.trouble.scene import Scene
+from tests.trouble.scene import Scene, State
 from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import theirs
 
@@ -111,6 +112,30 @@ async def is_disabled(scene: Scene) -> None:
     await scene.rollout(lambda status: status.get("phase") == "Disabled")
     await scene.pods_ready()
     assert_kept(await scene.violations(), scene)
+
+
+async def is_made_again_disabled(scene: Scene) -> None:
+    """The finalizer is removed in the middle of a release, and the Rollout is made again with `disabled: true`. The
+    Service that the former one had pinned selects all pods again, before the old ones go.
+    """
+    await scene.begin()
+    await scene.reach(2)
+    scene.excused["new_pods_find_the_stable_service_pinned"] = "nobody releases any more"
+    await scene.does("kubectl delete rollout/shop --wait=false")
+    scene.was_deleted()
+    await scene.does(FINALIZER_OFF)
+    await scene.gone(ROLLOUTS)
+    again = forms.rollout(scene.app)
+    again["spec"]["disabled"] = True
+    await scene.create(again)
+    await scene.moment()
+    await scene.rollout(lambda status: status.get("phase") == "Disabled")
+    await scene.eventually(lambda state: not _is_pinned(scene, state), "the Service is free")
+    await scene.pods_serve()
+
+
+def _is_pinned(scene: Scene, state: State) -> bool:
+    return bool(REVISION_LABELS & state[scene.key(SERVICES)]["spec"]["selector"].keys())
 
 
 async def has_its_plan_edited(scene: Scene) -> None:
@@ -252,6 +277,18 @@ TROUBLES = (
                 ("nothing: the Rollout can be enabled again for the next release",),
                 played=FORMS,
                 killed=(CANARY,),
+            ),
+            Row(
+                is_made_again_disabled,
+                (
+                    Message(
+                        "message",
+                        "Rollout is disabling: traffic goes back to stable, then the workload is released",
+                    ),
+                ),
+                ("nothing: the Service selects all pods again",),
+                played=(PACED, CANARY),
+                derived={(BLUE_GREEN, STATEFUL, DAEMON, *KRUISE): SAME},
             ),
         ),
     ),

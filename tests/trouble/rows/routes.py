@@ -23,7 +23,7 @@ from tests.trouble.forms import (
     PACED,
     STATEFUL,
 )
-from tests.trouble.scene import Scene
+from tests.trouble.scene import Scene, State
 from tests.trouble.table import Message, Row, Trouble
 from tests.trouble.why import APPROVE, UNDO, theirs
 
@@ -76,6 +76,33 @@ async def has_its_route_edited(scene: Scene) -> None:
     await conclude(scene)
 
 
+async def goes_back_without_its_service(scene: Scene) -> None:
+    """The stable Service is deleted, and the release is rolled back: the requests stay with the new pods, which are
+    ready, and the rollback waits. When the Service is applied again, they return to it.
+    """
+    await scene.begin()
+    await scene.reach(2)
+    scene.excused["routes_lead_to_ready_pods"] = "the test deleted the Service"
+    scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers meanwhile"
+    scene.excused["new_pods_find_the_stable_service_pinned"] = "a new Service has no pin at first"
+    await scene.does("kubectl delete service/shop")
+    await scene.eventually(lambda state: "besides" in stall_of(scene, state), "all leads to new")
+    await scene.goes_back()
+    await scene.eventually(lambda state: "the end of the release" in stall_of(scene, state), "held")
+    await scene.is_explained()
+    await scene.moment()
+    made = scene.create(manifests.service(scene.app))
+    await scene.follows("kubectl apply -f FILE", made)
+    await scene.made_again(SERVICES)
+    await conclude(scene)
+
+
+def stall_of(scene: Scene, state: State) -> str:
+    """The message of the condition Stalled."""
+    status = state.get(scene.key(ROLLOUTS), {}).get("status") or {}
+    return str(condition(status, "Stalled").get("message", ""))
+
+
 async def loses_its_pinned_service(scene: Scene) -> None:
     """The stable Service is deleted during a release. After the grace period all requests go to the new revision,
     because the stable one cannot be reached. When the Service is applied again, it is pinned again, and the release
@@ -87,7 +114,7 @@ async def loses_its_pinned_service(scene: Scene) -> None:
     scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers meanwhile"
     scene.excused["new_pods_find_the_stable_service_pinned"] = "a new Service has no pin at first"
     await scene.does("kubectl delete service/shop")
-    await scene.stalled()
+    await scene.eventually(lambda state: "besides" in stall_of(scene, state), "all leads to new")
     await scene.is_explained()
     await scene.moment()
     made = scene.create(manifests.service(scene.app))
@@ -307,14 +334,33 @@ TROUBLES = (
                 (
                     Message(
                         "Stalled ServiceNotFound",
-                        "Service <namespace>/shop does not exist: create it again, or go back <command>",
+                        "Service <namespace>/shop does not exist: create it again, which a rollback needs, too; "
+                        "besides: no pod of the stable revision is ready behind Service <namespace>/shop since <time>: "
+                        "all requests go to the new revision until one has been ready for 1 s",
                     ),
                 ),
                 ("apply the Service again",),
-                why=(theirs("apply -f FILE", "FILE: the manifest of Service shop"), UNDO),
+                why=(theirs("apply -f FILE", "FILE: the manifest of Service shop"),),
                 played=FORMS,
                 killed=(DAEMON,),
                 often=(PACED,),
+            ),
+            Row(
+                goes_back_without_its_service,
+                (
+                    Message(
+                        "Stalled ServiceNotFound",
+                        "Service <namespace>/shop does not exist, and the end of the release would lead all requests "
+                        "to it: create it again; besides: no pod of the stable revision is ready behind Service "
+                        "<namespace>/shop since <time>: all requests go to the new revision until one has been ready "
+                        "for 1 s",
+                    ),
+                ),
+                ("apply the Service again",),
+                why=(theirs("apply -f FILE", "FILE: the manifest of Service shop"),),
+                played=(CANARY, PACED, BLUE_GREEN, STATEFUL),
+                derived={(DAEMON, *KRUISE): SAME},
+                killed=(CANARY,),
             ),
             Row(
                 has_its_pinned_service_applied_again,

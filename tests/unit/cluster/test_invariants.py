@@ -95,6 +95,10 @@ BAD: dict[str, tuple[str, Callable[[], HistoryBuilder]]] = {
         "every_service_leads_somewhere_at_the_end",
         lambda: going().endpoints("shop").route(100).over(),
     ),
+    "an end without the stable Service that the route names": (
+        "every_service_leads_somewhere_at_the_end",
+        lambda: going().drop(SERVICES, "shop").route(100).over(),
+    ),
     "a rollback that ends before the Service leads to the pods that came back": (
         "every_service_leads_somewhere_at_the_end",
         lambda: going().do("release", STABLE_IMAGE).route(100).endpoints("shop").over(),

@@ -80,8 +80,10 @@ def _grace_period(release: Release) -> Stop | None:
 
 
 def _unpin(release: Release) -> Stop | None:
-    # A Rollout that never began a release has pinned nothing: another Rollout with the same Service set the pin.
-    actions = services.unpin(release) if release.ours.workload_uid else ()
+    # A Rollout that never began a release has pinned nothing: another Rollout with the same Service set the pin, or a
+    # former one of this workload, which was lost in the middle of its release.
+    of_former = services.unpin_for_this_workload
+    actions = services.unpin(release) if release.ours.workload_uid else of_former(release)
     return release.stop(*actions) if actions else None
 
 
@@ -202,19 +204,27 @@ def _promote(release: Release) -> Stop | None:
 
 
 def _services_keep_a_pod(release: Release) -> Stop | None:
-    """Before the last pod that a stable Service selects goes: it selects pods that stay."""
-    problem = last_endpoints.selects_none_of_the_template(release)
+    """Before requests return to a stable Service, it exists; before the last pod that it selects goes, it selects pods
+    that stay.
+    """
+    problem = last_endpoints.missing_behind_routes(release)
+    problem = problem or last_endpoints.selects_none_of_the_template(release)
     return release.stop(problem=problem) if problem is not None else None
 
 
 def _services_keep_a_pod_for_a_while(release: Release) -> Stop | None:
-    """A Rollout that goes while it holds the workload: its own controller would remove that pod next."""
-    stop = _services_keep_a_pod(release) if _still_frozen(release) else None
-    return _for_a_while(release, stop) if stop is not None else None
+    """A Rollout that goes: requests would return to a missing Service, or, while it holds the workload, the workload's
+    own controller would remove that pod next.
+    """
+    problem = last_endpoints.missing_behind_routes(release)
+    if problem is None and _still_frozen(release):
+        problem = last_endpoints.selects_none_of_the_template(release)
+    return _for_a_while(release, release.stop(problem=problem)) if problem is not None else None
 
 
 def _services_keep_a_stable_pod(release: Release) -> Stop | None:
-    problem = last_endpoints.selects_no_stable_pod(release)
+    problem = last_endpoints.missing_behind_routes(release)
+    problem = problem or last_endpoints.selects_no_stable_pod(release)
     return release.stop(problem=problem) if problem is not None else None
 
 

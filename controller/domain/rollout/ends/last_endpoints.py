@@ -4,7 +4,9 @@ Why: the Service may select a label that the new template, or the stable one, do
 Service are checked at every step; the last pod of the stable Service left with the last old pod, or with the last new
 one of a rollback, and every request failed, while the Rollout was Healthy. Invariant: before the last pods that a
 Service selects are removed, and again before the release is over, the Service must select pods that stay. A Service
-that had no ready endpoint when the release began holds no end. Must not change a Service: its selector is its owner's.
+that had no ready endpoint when the release began holds no end. While routes lead requests elsewhere, no Service that
+the end would send them to is missing: a route to a Service that does not exist answers no request. Must not change a
+Service: its selector is its owner's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,6 +18,7 @@ from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.rollout.moving.given_up import given_up_pods, keeps_old_pods
 from controller.domain.rollout.routes.empty_sides import (
+    all_pods,
     own_selector,
     selector_in_words,
     selects_any,
@@ -33,6 +36,17 @@ GIVEN_BY = ("kubernetes.io/", "kruise.io/", "istio.io/")
 def services_without_endpoints(release: Release) -> tuple[str, ...]:
     """The stable Services that have no ready endpoint now."""
     return tuple(name for name in release.stable_services if not release.ready_endpoints(name))
+
+
+def missing_behind_routes(release: Release) -> Refusal | None:
+    """A Service that does not exist, and that would get the requests that routes now lead to ready pods.
+
+    A shared TrafficRouting leads to no pods but those behind its Service, so it keeps no request from a missing one.
+    """
+    if release.seen.workload is None or not release.replicas or not release.routes_lead:
+        return None
+    missing = (name for name in release.stable_services if release.service(name) is None)
+    return next((_missing(release, name) for name in missing), None)
 
 
 def selects_none_of_the_template(release: Release) -> Refusal | None:
@@ -57,7 +71,10 @@ def selects_no_stable_pod(release: Release) -> Refusal | None:
 
 
 def endpoints_are_missing(release: Release) -> Stop | None:
-    """Wait until every stable Service has a ready endpoint."""
+    """Wait until every stable Service exists and has a ready endpoint."""
+    for name in _own_services_to_keep(release):
+        if release.service(name) is None:
+            return release.stop(problem=_missing(release, name))
     for service in _services_to_keep(release):
         if not release.ready_endpoints(service.metadata.name):
             return release.stop(problem=selects_none_of_the_template(release))
@@ -65,25 +82,30 @@ def endpoints_are_missing(release: Release) -> Stop | None:
 
 
 def _services_to_keep(release: Release) -> list[Service]:
-    """The stable Services that an end must not leave without an endpoint; none of a workload without replicas."""
-    if release.seen.workload is None or not release.replicas:
-        return []
-    empty = release.ours.services_empty_before
-    own = (name for name in release.stable_services if not release.is_pinned_by_another(name))
+    """The Services that exist and that an end must not leave without an endpoint."""
     return [
         found
-        for name in (*own, *_shared_services(release))
-        if name not in empty
-        and (found := release.service(name)) is not None
+        for name in (*_own_services_to_keep(release), *_shared_services(release))
+        if (found := release.service(name)) is not None
         and selects_pods(found, (release.revision_label,))
     ]
 
 
+def _own_services_to_keep(release: Release) -> list[str]:
+    """The stable Services that had an endpoint when the release began; none of a workload without replicas."""
+    if release.seen.workload is None or not release.replicas:
+        return []
+    empty = release.ours.services_empty_before
+    own = (name for name in release.stable_services if not release.is_pinned_by_another(name))
+    return [name for name in own if name not in empty]
+
+
 def _shared_services(release: Release) -> list[str]:
     """Services of the TrafficRouting that this Rollout shares, behind which no pods are ready but its own."""
+    if release.seen.workload is None or not release.replicas:
+        return []
     routing = release.seen.traffic_routing
-    pods = [*release.workload.pods, *(pod for extra in release.seen.canaries for pod in extra.pods)]
-    ours = {pod.metadata.uid for pod in pods}
+    ours = {pod.metadata.uid for pod in all_pods(release)}
     named = [entry.service for entry in routing.spec.object_ref] if routing is not None else []
     behind = ((name, release.ready_endpoints(name)) for name in dict.fromkeys(named))
     return [name for name, ready in behind if ready and ready <= ours]
@@ -125,3 +147,9 @@ def _refusal(release: Release, service: Service, which: str) -> Refusal:
         "without a ready pod: correct its selector"
     )
     return Refusal(reasons.SERVICE_SELECTS_NO_POD, text, object=named)
+
+
+def _missing(release: Release, name: str) -> Refusal:
+    named = f"Service {release.namespace}/{name}"
+    text = f"{named} does not exist, and the end of the release would lead all requests to it: create it again"
+    return Refusal(reasons.SERVICE_NOT_FOUND, text, object=named)

@@ -4,7 +4,7 @@ Why: a restored backup has every object with a new UID; and a Rollout can be mad
 removed by hand. The extra Deployment, the canary Services and the companion objects are found by the Rollout's UID.
 Without a claim nobody would delete them: the extra Deployment would keep its pods behind the stable Service, and the
 next release would stop at a canary Service that counts as somebody else's. Invariant: nothing is decided about such an
-object in the pass that claims it.
+object in the pass that claims it. A pin of it on a Service that no Rollout names is taken off before any pod goes.
 
 If the workload was created again from its owner's manifest, it has no release. Then the objects are restored as after
 a release whose workload is gone, because a Service that stays pinned to missing pods answers no request.
@@ -13,19 +13,29 @@ a release whose workload is gone, because a Service that stays pinned to missing
 from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import MoonshiftStatus, Phase
 from controller.domain import reasons
-from controller.domain.decision import Note, SetMetadata
+from controller.domain.decision import Note, SetMetadata, Severity
 from controller.domain.observation import RoutePresent, Unclaimed
 from controller.domain.rollout.routes import services
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
 
+_FREED = (
+    "the pin of a former Rollout is taken off: no Rollout names the Service now, and it would lose its last pod. A "
+    "route may still divide requests: to have it restored, name its object and the Service in trafficRoutings"
+)
 FORMER = "former"
 """Stands for the release of a former workload, whose identity is not known."""
 
 
 def claiming(release: Release) -> Stop | None:
-    """Write this Rollout's UID into all objects of the former one; None if there are none."""
-    found = release.seen.unclaimed
+    """Write this Rollout's UID into all objects of the former one, and take its pins off Services that nobody names;
+    None if there are none.
+    """
+    found, freed = release.seen.unclaimed, services.former_pins(release)
+    if freed:
+        named = ", ".join(f"Service {each.service}" for each in freed)
+        text = f"{named}: {_FREED}"
+        return release.stop(*freed, notes=(Note(reasons.PIN_TAKEN_OFF, text, Severity.WARNING),))
     if not found:
         return None
     uid = release.seen.rollout.metadata.uid
@@ -61,4 +71,5 @@ def left_at_rest(release: Release) -> Stop | None:
 def _has_left_something(release: Release) -> bool:
     routed = (route.state for route in release.seen.routes)
     leads = any(isinstance(state, RoutePresent) and bool(state.release) for state in routed)
-    return leads or bool(release.seen.canaries) or bool(services.canary_service_deletions(release))
+    made = release.seen.canaries or services.canary_service_deletions(release)
+    return leads or bool(made) or bool(services.unpin_for_this_workload(release))

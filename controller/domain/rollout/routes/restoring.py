@@ -6,6 +6,8 @@ earlier restore: before a route that is used again is restored, the status recor
 
 from typing import assert_never
 
+from msgspec import structs
+
 from controller.domain import reasons
 from controller.domain.availability import NotServed
 from controller.domain.decision import Action, Refusal, RestoreRoutes
@@ -14,6 +16,7 @@ from controller.domain.rollout.routes import announcing, empty_sides, routing, s
 from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
+from controller.domain.traffic.drift.policy import Drift
 from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use, next_to_restore
 
 
@@ -62,6 +65,22 @@ def restore_depth_zero(release: Release) -> tuple[Action, ...]:
     """
     known = moonshift_status(release.stored).route_plan
     return () if routing.marks_partial_restore(known) else _restorations(release, depth=0)
+
+
+def lead_away_from_a_left_change(
+    release: Release, drift: Drift
+) -> tuple[tuple[Action, ...], Refusal | None]:
+    """The refusal of a step whose drift is left; with the restore of the objects that name the changed one, because
+    they may name what it has lost. They follow the step again when it is right again.
+
+    Only while stable pods are ready, which then get all requests.
+    """
+    held = drift.held
+    if held is None or not drift.names_nothing or not empty_sides.stable_uids(release):
+        return (), held
+    text = f"{held.message}; until then all requests go to the stable revision"
+    actions = restore_depth_zero(release) if release.routes_lead else ()
+    return actions, structs.replace(held, message=text)
 
 
 def _restorations(release: Release, depth: int) -> tuple[Action, ...]:

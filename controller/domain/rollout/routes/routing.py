@@ -250,8 +250,9 @@ def noted_drift(release: Release, index: int) -> tuple[Release, Drift]:
     # As stored: the plan and the drift that a former pass saw.
     last, routed = condition(before, DRIFTED), moonshift_status(before).route_plan
     was_held = last is not None and last.status == "True"
-    if not was_held and routed != wanted_plan(release, index).identity:
-        written = ()  # the step's routes were not written yet
+    unwritten = not was_held and routed != wanted_plan(release, index).identity
+    if unwritten or marks_partial_restore(routed):
+        written = ()  # the step's routes were not written yet, or we have restored those that name others
     drift = drift_of(
         release.seen.routes, written, release.namespace, before.conditions, release.now
     )

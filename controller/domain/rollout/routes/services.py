@@ -24,12 +24,23 @@ from controller.domain.decision import (
     UnpinService,
     deletion,
 )
+from controller.domain.pods.marks import marked_for
 from controller.domain.rollout.routes import routing
-from controller.domain.rollout.routes.empty_sides import led_away, own_selector, selects_any
+from controller.domain.rollout.routes.empty_sides import (
+    all_pods,
+    led_away,
+    own_selector,
+    ready_pods_if_unpinned,
+    selects_any,
+)
 from controller.domain.rollout.words.release_context import Style
 from controller.domain.rollout.words.release_value import Release
 from controller.domain.rollout.words.transition import Stop
-from controller.domain.rollout.words.way_out import create_or
+from controller.domain.rollout.words.way_out import (
+    NEEDED_TO_GO_BACK,
+    create_or,
+    references_may_change,
+)
 from controller.domain.target import Pinned, Traffic
 from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
@@ -64,11 +75,17 @@ def unusable_services(release: Release) -> Refusal | None:
         else:
             return Refusal(
                 reason=reasons.SERVICE_NOT_FOUND,
-                message=f"Service {release.namespace}/{name} does not exist: "
-                + create_or("trafficRoutings[].service", release.status),
+                message=f"Service {release.namespace}/{name} does not exist: {_way_out(release)}",
                 object=f"Service {release.namespace}/{name}",
             )
     return None
+
+
+def _way_out(release: Release) -> str:
+    """A rollback would lead all requests to the Service, so it waits for it as well."""
+    if references_may_change(release.status):
+        return create_or("trafficRoutings[].service", release.status)
+    return f"create it again, {NEEDED_TO_GO_BACK}"
 
 
 def _in_use(release: Release, stable: str) -> Refusal | None:
@@ -130,6 +147,49 @@ def unpin(release: Release) -> tuple[UnpinService, ...]:
         if (found := release.service(name)) is not None
         and names.PINNED in found.metadata.labels
         and not release.is_pinned_by_another(name)
+    )
+
+
+def unpin_for_this_workload(release: Release) -> tuple[UnpinService, ...]:
+    """Of a Rollout that never began a release: the pins that a former one set for pods of this workload, which no
+    other Rollout releases.
+    """
+    if release.seen.workload is None:
+        return ()
+    if marked_for(release.workload.object) not in ("", release.seen.rollout.metadata.name):
+        return ()
+    return tuple(a for a in unpin(release) if _is_pinned_for_it(release, a.service.name))
+
+
+def _is_pinned_for_it(release: Release, service: str) -> bool:
+    """The pin leads to pods of this workload; or to no ready pod, while ready ones would be there without it."""
+    revision = pinned_to(release, service)
+    if any(pod.revision == revision for pod in all_pods(release)):
+        return True
+    return bool(ready_pods_if_unpinned(release, service)) and not release.ready_endpoints(service)
+
+
+def former_pins(release: Release) -> tuple[UnpinService, ...]:
+    """The pins of a former Rollout, on Services that no Rollout names and that lead to pods of this workload.
+
+    Its canary Services lose their revision, too: a route that names them would lead to no pod after a rollback.
+    """
+    if release.seen.workload is None:
+        return ()
+    label = release.revision_label
+    return tuple(
+        UnpinService(found.metadata.key, found.metadata.resource_version, label)
+        for found in release.seen.former_pins
+        if (label in found.spec.selector or names.PINNED in found.metadata.labels)
+        and _leads_to_this_workload(release, found)
+    )
+
+
+def _leads_to_this_workload(release: Release, service: Service) -> bool:
+    own = {k: v for k, v in service.spec.selector.items() if k != release.revision_label}
+    return bool(own) and (
+        own.items() <= release.workload.template_labels.items()
+        or selects_any(own, all_pods(release))
     )
 
 

@@ -2,7 +2,7 @@
 
 Invariant: the words name only what admission accepts at that moment. A reference may be corrected until the first move
 (`domain/admission/rollout`); after it, the object has to be created again, or the release goes back, for which no
-object has to exist. Must not decide which objects are missing.
+object has to exist but the stable Services. Must not decide which objects are missing.
 """
 
 from msgspec import structs
@@ -15,6 +15,7 @@ from controller.domain.rollout.words.release_context import moonshift_status
 from controller.domain.rollout.words.status import condition
 
 GO_BACK = "go back (kubectl moonshift undo)"
+NEEDED_TO_GO_BACK = "which a rollback needs, too"
 MISSING = (
     reasons.GATEWAY_OBJECT_NOT_FOUND,
     reasons.SERVICE_NOT_FOUND,

@@ -11,6 +11,8 @@ one before. An object that was replaced as a whole has lost it; then the Rollout
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from msgspec import structs
+
 from controller.api.duration import later
 from controller.api.meta import Condition
 from controller.api.names import DRIFT
@@ -71,6 +73,8 @@ class Drift(Value, frozen=True):
     wake_at: datetime | None = None
     put_back: str = ""
     """The changes that are reverted, in words; empty if there are none."""
+    names_nothing: bool = False
+    """A change of an object that others name is left, and these others may still be written."""
     reason: str = reasons.ROUTE_PUT_BACK
     """The reason that the condition has then; empty if it stays as it is: this belongs to the put-back before."""
 
@@ -78,19 +82,22 @@ class Drift(Value, frozen=True):
 def drift_among(routes: tuple[RouteSeen, ...], namespace: str, now: datetime) -> Drift:
     """The drift of all objects in use; the first object whose change is left decides."""
     sentences: list[str] = []
+    left: list[tuple[Drift, int]] = []
     for route in routes:
         state = route.state
         if not isinstance(state, RoutePresent) or not state.touched or not state.plan:
             continue
         text = _changes_in_words(namespace, route, state)
         if state.held:
-            return Drift(
-                held=_left(namespace, route, f"{text}; {DRIFT} asks to leave it: {_WAY_OUT}")
-            )
-        until = _fight_ends(state, now)
-        if until is not None:
-            return Drift(held=_left(namespace, route, f"{text}, {_AGAIN}"), wake_at=until)
-        sentences.append(text)
+            held = _left(namespace, route, f"{text}; {DRIFT} asks to leave it: {_WAY_OUT}")
+            left.append((Drift(held=held), state.depth))
+        elif (until := _fight_ends(state, now)) is not None:
+            held = _left(namespace, route, f"{text}, {_AGAIN}")
+            left.append((Drift(held=held, wake_at=until), state.depth))
+        else:
+            sentences.append(text)
+    if left:
+        return structs.replace(left[0][0], names_nothing=all(depth > 0 for _, depth in left))
     return Drift(put_back="; ".join(sentences))
 
 

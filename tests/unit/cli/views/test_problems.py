@@ -16,6 +16,7 @@ from controller.cli.views.view import (
     Role,
     RolloutView,
     RouteView,
+    ServiceView,
     Summary,
 )
 from tests.unit.cli.builders import NEW, NOW, make_deployment, make_observation, make_pod
@@ -46,6 +47,22 @@ def test_pods_with_one_trouble_are_one_problem() -> None:
     assert problems_of(view) == ("pod p0: ErrImagePull",)
 
 
+def test_a_missing_service_of_the_plan_is_a_problem_between_releases_too() -> None:
+    missing = ServiceView("web", Role.STABLE, exists=False)
+    view = structs.replace(QUIET, services=(missing, ServiceView("api", Role.STABLE)))
+    assert problems_of(view) == ("Service/web: does not exist",)
+
+
+def test_a_missing_service_is_reported_once() -> None:
+    text = "Service shop/web does not exist: create it again, which a rollback needs, too"
+    view = structs.replace(
+        QUIET,
+        services=(ServiceView("web", Role.STABLE, exists=False),),
+        conditions=(ConditionView("Stalled", "True", "ServiceNotFound", text),),
+    )
+    assert problems_of(view) == (f"Stalled: {text}",)
+
+
 def test_nobody_at_work_comes_before_everything() -> None:
     stalled = ConditionView("Stalled", "True", "ServiceNotFound")
     view = structs.replace(QUIET, unattended="no controller is at work", conditions=(stalled,))
@@ -55,7 +72,7 @@ def test_nobody_at_work_comes_before_everything() -> None:
 def test_a_small_workload_whose_only_pod_is_new_is_a_problem() -> None:
     pods = (make_pod("p", NEW),)
     view = look_at(make_observation(pods=pods, workload=make_deployment(replicas=1)), NOW, {})
-    (problems,) = problems_of(view)
+    problems, *_ = problems_of(view)
     assert problems.startswith("step(1) asks for ")
     assert problems.endswith("all of the traffic goes to the new version")
 
