@@ -17,6 +17,7 @@ from rich.table import Table
 from localcluster.build import Binaries, ensure_built
 from localcluster.errors import ClusterError
 from localcluster.extras import ensure_extra
+from localcluster.graphite import VICTORIA
 from localcluster.istio import ISTIO
 from localcluster.node import tools
 from localcluster.node.lines import BOX
@@ -65,6 +66,7 @@ async def _build(reporter: ConsoleReporter, for_tests: bool) -> Binaries:
         await ensure_extra(KRUISE, reporter)
         await ensure_extra(PROMETHEUS, reporter)
         await ensure_extra(PROMTOOL, reporter)
+        await ensure_extra(VICTORIA, reporter)
         await ensure_contour(reporter)
         await ensure_extra(ISTIO, reporter)
         await Judge.ready(reporter)

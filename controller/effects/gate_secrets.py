@@ -19,9 +19,12 @@ from controller.kube.verbs import Gets
 from controller.outbound.fetching import Failed
 
 
-class _Secret(msgspec.Struct, frozen=True):
+class SecretObject(msgspec.Struct, frozen=True, rename="camel"):
+    """A Secret as the API server has it, or as a person writes it."""
+
     metadata: ObjectMeta = ObjectMeta()
     data: dict[str, str] | None = None
+    string_data: dict[str, str] | None = None
 
 
 class GateSecrets:
@@ -41,14 +44,17 @@ class GateSecrets:
         except MoonshiftError as failure:
             raise Failed(f"Secret {namespace}/{name} cannot be read: {failure}") from failure
         try:
-            return _decoded(namespace, name, msgspec.json.decode(raw, type=_Secret))
+            return secret_of(namespace, msgspec.json.decode(raw, type=SecretObject))
         except (binascii.Error, UnicodeDecodeError) as wrong:
             raise Failed(f"Secret {namespace}/{name} holds a value that is no text") from wrong
 
 
-def _decoded(namespace: str, name: str, secret: _Secret) -> GateSecret:
+def secret_of(namespace: str, secret: SecretObject) -> GateSecret:
+    """Its values as text. Raises ValueError for one that is none."""
     values = {
         key: base64.b64decode(value, validate=True).decode()
         for key, value in (secret.data or {}).items()
     }
-    return GateSecret(namespace, name, values, secret.metadata.annotations.get(SEND_TO, ""))
+    values |= secret.string_data or {}
+    send_to = secret.metadata.annotations.get(SEND_TO, "")
+    return GateSecret(namespace, secret.metadata.name, values, send_to)

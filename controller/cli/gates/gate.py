@@ -19,7 +19,14 @@ from controller.cli.failures import ExitCode
 from controller.cli.gates.gate_report import replay_report, tried_report
 from controller.cli.gates.given import Gate, Given, chosen, read_given, with_arguments
 from controller.cli.gates.live_objects import completed
-from controller.cli.gates.own_sources import Access, Sources, access_of, sources
+from controller.cli.gates.own_scripts import FoundScripts, found_scripts
+from controller.cli.gates.own_sources import (
+    Access,
+    Sources,
+    access_of,
+    given_secrets,
+    sources,
+)
 from controller.cli.gates.past import GateReplayed, Replayed, played, span_of
 from controller.cli.gates.placeholders import of_the_stable, split_values, words_of
 from controller.cli.gates.trying import GateTried, Tried, exit_reading, tried
@@ -29,8 +36,8 @@ from controller.cli.reading.session import Session, run, to_the_end
 from controller.domain.decision import Refusal
 from controller.domain.gates.asking import asked_about
 from controller.domain.gates.resolving import lacks_a_value
+from controller.domain.gates.templates import own_script
 from controller.domain.gates.watching import Asked
-from controller.kube.client import KubeClient
 from controller.outbound.golden import packaged
 
 _CODES = {
@@ -66,7 +73,7 @@ def gate() -> None:
     "paths",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="A Rollout, an Analysis, templates; may be given several times.",
+    help="A Rollout, an Analysis, templates, and the ConfigMap and Secrets of scripts; may be given several times.",
 )
 @click.option(
     "--from-rollout", "name", metavar="NAME", help="Take missing values from this live Rollout."
@@ -121,7 +128,8 @@ def gate_test(
     """Measure a gate now, with the controller's own queries and rules.
 
     Each metric is measured once, from this machine; no allow-list applies. With --from-rollout a metric's Secret
-    is read, if you have the right; else give --bearer-token-file. With --replay the gate is played over the past.
+    is read, if you have the right; else give its manifest with -f, or --bearer-token-file. A script of your own comes
+    from its ConfigMap among the files, or from the cluster. With --replay the gate is played over the past.
 
     \b
     Examples:
@@ -163,11 +171,11 @@ def _values(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The gates with their facts, and the cluster's client if there is one."""
+    """The gates with their facts, and the cluster if there is one."""
 
     given: Given
     namespace: str
-    client: KubeClient | None = None
+    session: Session | None = None
 
 
 def _run(name: str | None, given: Given, work: Callable[[Place], Awaitable[ExitCode]]) -> ExitCode:
@@ -176,34 +184,53 @@ def _run(name: str | None, given: Given, work: Callable[[Place], Awaitable[ExitC
         own = connection_of(click.get_current_context()).namespace
 
         async def alone() -> ExitCode:
-            return await work(Place(given, own or "default"))
+            return await work(Place(given, own or _namespace_of(given)))
 
         return to_the_end(alone())
 
     async def connected(session: Session) -> ExitCode:
         found = await completed(session, given, name)
-        return await work(Place(found, session.namespace, session.client))
+        return await work(Place(found, session.namespace, session))
 
     return run(connected)
 
 
+def _namespace_of(given: Given) -> str:
+    return given.rollout.metadata.namespace if given.rollout is not None else "default"
+
+
 async def _tested(place: Place, options: GateTestOptions, access: Access) -> ExitCode:
     found, namespace = chosen(place.given, options.step), place.namespace
-    access = structs.replace(access, reads_secrets=place.client is not None)
-    ready = [_asked(found, namespace, one, options, access) for one in found.gates]
-    scripts = any(
-        one.metric.source is not None
-        for _, asked in ready
-        if not isinstance(asked, Refusal)
-        for one in asked
+    access = structs.replace(
+        access,
+        reads_secrets=place.session is not None,
+        given=given_secrets(found.objects, namespace),
     )
-    async with sources(access, place.client, scripts=scripts) as asking:
+    ready = [_asked(found, namespace, one, options, access) for one in found.gates]
+    scripts = await _scripts(place, ready)
+    client = place.session.client if place.session is not None else None
+    async with sources(access, client, scripts) as asking:
         if options.replay is not None:
             return await _replayed(asking, ready, namespace, options)
         return await _tried(asking, ready, namespace, options)
 
 
 Ready = tuple[Gate, tuple[Asked, ...] | Refusal]
+
+
+async def _scripts(place: Place, ready: list[Ready]) -> FoundScripts | None:
+    """The scripts that the gates may name; None if no metric has one."""
+    asking = [
+        one.metric.source
+        for _, asked in ready
+        if not isinstance(asked, Refusal)
+        for one in asked
+        if one.metric.source is not None
+    ]
+    if not asking:
+        return None
+    own = [own_script(one, place.namespace) for one in asking if one.script_ref is not None]
+    return await found_scripts(place.given.objects, own, place.session)
 
 
 def _asked(

@@ -42,6 +42,8 @@ class Given(msgspec.Struct, frozen=True):
     rollout: Rollout | None = None
     templates: Templates = {}
     workload: ObjectMeta = ObjectMeta()
+    objects: tuple[Tree, ...] = ()
+    """Everything in the files: scripts and Secrets are among it."""
 
 
 def read_given(paths: Iterable[Path], namespace: str) -> Given:
@@ -62,7 +64,7 @@ def read_given(paths: Iterable[Path], namespace: str) -> Given:
     gates = (*(gates_of(rollout) if rollout is not None else ()), *alone)
     if not gates:
         gates = tuple(_gate_of(ref) for ref in templates)
-    return Given(gates, rollout, templates, _workload(objects, rollout))
+    return Given(gates, rollout, templates, _workload(objects, rollout), tuple(objects))
 
 
 def _check(item: Tree) -> None:

@@ -8,7 +8,7 @@ where a person who tries its gate sends Secrets.
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,20 +19,20 @@ from yarl import URL
 from controller.api.analysis import Header, Metric, SecretRef
 from controller.cli.failures import Failure
 from controller.cli.files import read_text
-from controller.cli.script_tools.engine import Engine, private_worker
-from controller.domain.decision import OwnScript
+from controller.cli.gates.own_scripts import FoundScripts, ThisPerson
+from controller.cli.script_tools.engine import private_worker
+from controller.cli.simulation.manifests import text_of
 from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.watching import Asked
+from controller.domain.traffic.tree import Tree
 from controller.effects.asking_scripts import KubeAskingScripts
-from controller.effects.gate_secrets import GateSecrets
-from controller.effects.gateways.script_accounts import Nobody
+from controller.effects.gate_secrets import GateSecrets, SecretObject, secret_of
 from controller.kube.client import KubeClient
 from controller.kube.resources import Resource
 from controller.outbound.egress import Anywhere
 from controller.outbound.exchanging import Exchanging
 from controller.outbound.fetching import Failed, Fetching, Secrets
 from controller.outbound.measuring import Measuring
-from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
 
 COMMAND_LINE = "command-line"
 
@@ -46,6 +46,8 @@ class Access(msgspec.Struct, frozen=True):
     authority: str = ""
     reads_secrets: bool = False
     """A cluster is at hand: Secrets that metrics name are read there."""
+    given: Mapping[str, GateSecret] = {}
+    """Secrets of the files, by name."""
 
     @property
     def is_given(self) -> bool:
@@ -77,14 +79,23 @@ class Access(msgspec.Struct, frozen=True):
     def _auth(self, named: SecretRef | None) -> SecretRef | None:
         if self.is_given:
             return SecretRef(COMMAND_LINE)
-        return named if self.reads_secrets else None
+        if named is not None and (self.reads_secrets or named.name in self.given):
+            return named
+        return None
+
+    def also_chosen(self, secret: GateSecret) -> GateSecret:
+        """The Secret for the address of the command line, too."""
+        chosen = URL(self.address).host if self.address else None
+        return secret.also_to(chosen) if chosen else secret
 
     async def read(self, namespace: str, name: str) -> GateSecret:
-        """The token and the authority, in the place of a Secret."""
+        """The token and the authority in the place of a Secret, or a Secret of the files."""
+        if name in self.given:
+            return self.also_chosen(self.given[name])
         if name != COMMAND_LINE:
             raise Failed(
-                f"Secret {namespace}/{name} is not read here: give the argument with --arg NAME=VALUE, or let the "
-                "Secret be read with --from-rollout"
+                f"Secret {namespace}/{name} is not read here: give its manifest with -f, too, or let it be read with "
+                "--from-rollout; an argument can be given with --arg NAME=VALUE"
             )
         values = {"token": self.token, "ca.crt": self.authority}
         return GateSecret(namespace, name, values, anywhere=True)
@@ -103,6 +114,20 @@ def access_of(
         _content(token_file).strip(),
         _content(authority_file),
     )
+
+
+def given_secrets(objects: Iterable[Tree], namespace: str) -> dict[str, GateSecret]:
+    """The Secrets among the objects, by name. Raises Failure for one that no API server would take."""
+    found: dict[str, GateSecret] = {}
+    for item in objects:
+        if item.get("kind") != "Secret" or text_of(item, "apiVersion") != "v1":
+            continue
+        try:
+            secret = secret_of(namespace, msgspec.convert(item, SecretObject))
+        except (ValueError, msgspec.ValidationError) as wrong:
+            raise Failure(f"Secret {text_of(item, 'metadata', 'name')}: {wrong}") from wrong
+        found[secret.name] = secret
+    return found
 
 
 def _content(path: Path | None) -> str:
@@ -127,35 +152,37 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 class LiveSecrets:
-    """Secrets of the cluster, read with the rights of the person; `chosen` is the address of the command line."""
+    """Secrets of the files, then of the cluster, read with the rights of the person."""
 
-    def __init__(self, secrets: GateSecrets, chosen: str) -> None:
+    def __init__(self, access: Access, secrets: GateSecrets) -> None:
+        self._access = access
         self._secrets = secrets
-        self._chosen = URL(chosen).host if chosen else None
 
     async def read(self, namespace: str, name: str) -> GateSecret:
         """The Secret. Raises `Failed` if it cannot be read."""
+        if name in self._access.given:
+            return await self._access.read(namespace, name)
         try:
-            found = await self._secrets.read(namespace, name)
-            return found.also_to(self._chosen) if self._chosen else found
+            return self._access.also_chosen(await self._secrets.read(namespace, name))
         except Failed as failed:
             raise Failed(f"{failed}; or give --bearer-token-file") from failed
 
 
 @contextlib.asynccontextmanager
 async def sources(
-    access: Access, client: KubeClient | None = None, *, scripts: bool = False
+    access: Access, client: KubeClient | None = None, scripts: FoundScripts | None = None
 ) -> AsyncIterator[Sources]:
     """Connections within the block; `client` reads the Secrets if `access` says so, a worker runs `scripts`."""
     secrets: Secrets = access
     if client is not None and not access.is_given:
-        secrets = LiveSecrets(GateSecrets(client), access.address)
+        secrets = LiveSecrets(access, GateSecrets(client))
     fetching = Fetching(Anywhere(), secrets)
     async with contextlib.AsyncExitStack() as running:
         asking = None
-        if scripts:
+        if scripts is not None:
             engine = await running.enter_async_context(private_worker())
-            asking = Exchanging(fetching, _scripts(engine), _now)
+            asked = KubeAskingScripts(scripts.find, engine, ThisPerson(), _NoObjects())
+            asking = Exchanging(fetching, asked, _now)
         measuring = Measuring(fetching, lambda key: None, _now, exchanging=asking)
         running.push_async_callback(measuring.aclose)
         yield Sources(measuring, fetching)
@@ -163,21 +190,6 @@ async def sources(
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _scripts(engine: Engine) -> KubeAskingScripts:
-    """The packaged scripts; those of a ConfigMap are known in a cluster only."""
-    library = ScriptLibrary.read()
-
-    def find(does: str, name: str, own: OwnScript | None) -> Script | MissingScript:
-        if own is not None:
-            return MissingScript(
-                f"the script {does} {name} of ConfigMap {own.config_map_key} is not read here: only packaged scripts "
-                "are; try your own with kubectl moonshift test-scripts"
-            )
-        return library.resolve_asking(does, name, None)
-
-    return KubeAskingScripts(find, engine, Nobody(), _NoObjects())
 
 
 class _NoObjects:
