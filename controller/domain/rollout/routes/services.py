@@ -24,7 +24,7 @@ from controller.domain.decision import (
     UnpinService,
     deletion,
 )
-from controller.domain.pods.marks import marked_for
+from controller.domain.pods.marks import hold_on
 from controller.domain.rollout.routes import routing
 from controller.domain.rollout.routes.empty_sides import (
     all_pods,
@@ -156,7 +156,7 @@ def unpin_for_this_workload(release: Release) -> tuple[UnpinService, ...]:
     """
     if release.seen.workload is None:
         return ()
-    if marked_for(release.workload.object) not in ("", release.seen.rollout.metadata.name):
+    if hold_on(release.workload.object).rollout not in ("", release.seen.rollout.metadata.name):
         return ()
     return tuple(a for a in unpin(release) if _is_pinned_for_it(release, a.service.name))
 
