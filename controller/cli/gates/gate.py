@@ -127,9 +127,8 @@ def gate_test(
 ) -> None:
     """Measure a gate now, with the controller's own queries and rules.
 
-    Each metric is measured once, from this machine; no allow-list applies. With --from-rollout a metric's Secret
-    is read, if you have the right; else give its manifest with -f, or --bearer-token-file. A script of your own comes
-    from its ConfigMap among the files, or from the cluster. With --replay the gate is played over the past.
+    Each metric is measured once, from this machine; no allow-list applies. Own scripts and Secrets come from -f files,
+    or, with --from-rollout, from the cluster if you may read them. With --replay the gate is played over the past.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The tables of docs/packaged-scripts.md: packaged sources, checks and targets, with what their cases ask.
+"""The tables and snippets of docs/packaged-scripts.md: packaged sources, checks and targets, with what their cases ask.
 
 `python -m tests.unit.lua_configuration.asking_page --update` writes them; a test compares. Names of parameters and
 secrets are those of the headers, which the linter proves; addresses and methods are those of the cases, which pass.
@@ -13,11 +13,14 @@ from controller.cli.script_tools.script_folders import Subject, asking_subjects_
 from controller.domain.exchange.answer import Does
 from controller.domain.exchange.declared import GET, secrets_of
 from controller.domain.traffic.plan.header import Declared
+from tests.unit.lua_configuration.asking_snippets import snippets
 from tests.unit.lua_configuration.cases import FOLDER
 
 DOCUMENT = FOLDER.parent / "docs" / "packaged-scripts.md"
 _TITLES = {Does.SOURCE: "Sources", Does.CHECK: "Checks", Does.TARGET: "Targets"}
 _HOST = re.compile(r"https?://([^/?:]+)")
+SNIPPETS = ("<!-- snippets: generated -->\n", "<!-- end of snippets -->\n")
+"""Begin and end of what to paste."""
 OWN_ADDRESS = "`address`"
 """Instead of hosts, for a script with a parameter of this name."""
 
@@ -48,7 +51,7 @@ def _row(subject: Subject) -> str:
     asks = f"{', '.join(methods)} {', '.join(hosts)}"
     cells = (
         f"`{subject.path.stem}`",
-        header.name,
+        _linked(subject, header.name),
         _names(header.params),
         _names(secrets_of(header)),
         asks.strip(),
@@ -56,6 +59,14 @@ def _row(subject: Subject) -> str:
         f"[{_HOST.findall(header.docs)[0]}]({header.docs})",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _linked(subject: Subject, name: str) -> str:
+    """The name, with a link to what to paste."""
+    if subject.does != Does.SOURCE:
+        return name
+    place = re.sub(r"[^a-z0-9 -]", "", name.lower()).replace(" ", "-")
+    return f"[{name}](#{place})"
 
 
 def _names(declared: tuple[Declared, ...]) -> str:
@@ -77,7 +88,7 @@ def _asked(cases: list[AskingCase]) -> Iterator[tuple[str, str]]:
 
 
 def with_tables(text: str) -> str:
-    """The document with the tables of today between their marks."""
+    """The document with the tables and snippets of today between their marks."""
     for does, title in _TITLES.items():
         begin, end = marks(does)
         before, found, rest = text.partition(begin)
@@ -85,7 +96,9 @@ def with_tables(text: str) -> str:
         assert found, f"the mark of {title} is missing"
         assert ended, f"the end of {title} is missing"
         text = before + begin + table(does) + end + after
-    return text
+    begin, end = SNIPPETS
+    before, _, rest = text.partition(begin)
+    return before + begin + snippets() + end + rest.partition(end)[2]
 
 
 def main() -> int:

@@ -76,3 +76,18 @@ def test_a_target_waits_as_long_as_its_service_says(subject: Subject) -> None:
 def test_the_tables_of_packaged_scripts_agree_with_them() -> None:
     text = DOCUMENT.read_text()
     assert text == with_tables(text), "docs/packaged-scripts.md is out of date: make generate"
+
+
+def test_what_to_paste_for_a_source_is_complete() -> None:
+    page = DOCUMENT.read_text()
+    for subject in SUBJECTS:
+        if subject.does != Does.SOURCE:
+            continue
+        header = subject.read().header
+        section = page.partition(f"\n### {header.name}\n")[2].partition("\n### ")[0]
+        assert f"script: {subject.path.stem}" in section
+        assert "--analysis-allow" in section
+        needed = [one.name for one in header.params if one.needed]
+        assert all(f"{name}: " in section for name in needed)
+        if any(one.needed for one in header.secrets):
+            assert "moonshift.dev/send-to=" in section
