@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from controller.api.analysis import Method, SecretKey
+from controller.api.analysis import SecretKey
 from controller.api.decoding import decoded
 from controller.domain.gates.in_body import CONTENT_TYPE, JSON
 from controller.domain.gates.secret_destinations import GateSecret
@@ -36,7 +36,6 @@ from controller.outbound.confidential import (
 from controller.outbound.dns import ASKER, Names
 from controller.outbound.egress import AllowList, CheckedResolver, Refused
 from controller.outbound.request import (
-    READING,
     SECRET_IN_ADDRESS,
     in_body_of,
     texts_of,
@@ -56,9 +55,11 @@ MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _PROOFS = ("token", "username", "tokenURL")
 """Keys of a Secret, each of which alone says how a request is authorized."""
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 _SCHEME = re.compile(r"bearer\s", re.IGNORECASE)
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
+REPEATS = "repeats a value of a Secret in its answer"
 T = TypeVar("T")
 Used = Mapping[str, GateSecret]
 """The Secrets of one request, by name."""
@@ -155,7 +156,7 @@ class Fetching:
                 raise Status(refused.status, b"", str(refused)) from None
             raise
         if repeated_in_answer(answer.body, ready.confidential):
-            raise Failed(f"{ready.url.origin()} repeats a value of a Secret in its answer")
+            raise Failed(f"{ready.url.origin()} {REPEATS}")
         return answer.body
 
     async def _answered(self, sent: set[str], request: Request) -> Answered:
@@ -165,7 +166,10 @@ class Fetching:
             found = await self._sent_twice(ready)
         except Status as refused:
             found = Answered(refused.status, refused.headers, refused.body)
-        return scrubbed_answer(found, sent)
+        answer = scrubbed_answer(found, sent)
+        if repeated_in_answer(answer.body, sent):
+            raise Failed(f"{ready.url.origin()} {REPEATS}")
+        return answer
 
     async def _ready(self, request: Request) -> _Ready:
         """The request with the values of Secrets, if they may be sent to its address."""
@@ -182,14 +186,20 @@ class Fetching:
         secret = auth.values if auth is not None else {}
         headers = self._headers_of(request)
         authorization = await self._authorization(request, auth) if auth is not None else {}
-        authorization |= _basic(request)
+        if request.basic is not None:
+            authorization |= _basic("the user of basic", request.basic)
         sent = (*filled_in.values(), *map(in_body_of(request), filled_in.values()))
         confidential = confidential_of(secret, sent, authorization.get("Authorization", ""))
         if sum(map(len, confidential)) > LONGEST_TEXTS:
             raise Failed(
                 f"values of Secrets with more than {LONGEST_TEXTS} characters are not sent: name a shorter one"
             )
-        return _Ready(url, request, _with(headers, authorization), secret, confidential)
+        headers = _with(headers, authorization)
+        if broken := next((name for name, text in headers.items() if _CONTROL.search(text)), None):
+            raise Failed(
+                f"the value of the header {broken} has a line break or a control character within, which cannot be sent"
+            )
+        return _Ready(url, request, headers, secret, confidential)
 
     def _headers_of(self, request: Request) -> dict[str, str]:
         """The headers of the gate; a body has a type, which is JSON unless the gate says another."""
@@ -225,7 +235,7 @@ class Fetching:
         url, request = ready.url, ready.request
         try:
             async with self._session.request(
-                "POST" if request.form and request.method == Method.GET else request.method,
+                request.sent_by,
                 url,
                 data=request.content,
                 headers=ready.headers,
@@ -259,8 +269,7 @@ class Fetching:
             host = url.host
         except ValueError as error:
             raise Failed("an address that is no URL cannot be asked") from error
-        posts = request.method not in READING
-        refusal = self._allowed.refusal(request.namespace, url, posts=posts)
+        refusal = self._allowed.refusal(request.namespace, url, posts=request.changes)
         if refusal:
             raise Failed(refusal)
         try:
@@ -279,8 +288,8 @@ class Fetching:
                 )
             return {"Authorization": f"Bearer {token}"}
         if secret.get("username"):
-            basic = aiohttp.encode_basic_auth(secret["username"], secret.get("password", ""))
-            return {"Authorization": basic}
+            whose = f"the username of {auth}"
+            return _basic(whose, (secret["username"], secret.get("password", "")))
         if secret.get("tokenURL"):
             return {"Authorization": f"Bearer {await self._access_token(request, auth)}"}
         if empty := next((key for key in _PROOFS if key in secret), None):
@@ -332,10 +341,14 @@ def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:
     return found
 
 
-def _basic(request: Request) -> dict[str, str]:
-    if request.basic is None:
-        return {}
-    return {"Authorization": aiohttp.encode_basic_auth(*request.basic)}
+def _basic(whose: str, user_and_password: tuple[str, str]) -> dict[str, str]:
+    """The header of Basic authentication. Raises `Failed` without a part of the two."""
+    if ":" in user_and_password[0]:
+        raise Failed(
+            f"{whose} has a colon, which Basic authentication cannot send: a server takes what stands before the "
+            "first colon as the user"
+        )
+    return {"Authorization": aiohttp.encode_basic_auth(*user_and_password)}
 
 
 def _sent_to(secret: GateSecret, url: URL) -> None:

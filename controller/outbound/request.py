@@ -41,13 +41,25 @@ class Request(msgspec.Struct, frozen=True):
     """User and password."""
     is_json: bool = False
     """The body is JSON, whatever its type is called."""
+    only_asks: bool = False
+    """The form is a question, such as a query of Prometheus, and changes nothing there."""
     by_script: bool = False
     """The path of the address may have the value of a Secret of several parts."""
 
     @property
+    def sent_by(self) -> Method | Verb:
+        """The method that the server sees; a form is sent by a POST."""
+        return Method.POST if self.form and self.method == Method.GET else self.method
+
+    @property
+    def changes(self) -> bool:
+        """It may change something there, so its address has to be allowed for that."""
+        return self.sent_by not in READING and not self.only_asks
+
+    @property
     def sent_once(self) -> bool:
         """It may change something there, so it is not repeated once it may have arrived."""
-        return self.by_script and self.method not in READING
+        return self.by_script and self.sent_by not in READING
 
     @property
     def content(self) -> bytes | list[tuple[str, str]] | None:
