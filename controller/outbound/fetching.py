@@ -21,6 +21,7 @@ from yarl import URL
 
 from controller.api.analysis import SecretKey
 from controller.api.decoding import decoded
+from controller.domain.exchange.request import Signature
 from controller.domain.gates.in_body import CONTENT_TYPE, JSON
 from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.secret_places import secrets_of
@@ -44,6 +45,15 @@ from controller.outbound.request import (
 )
 from controller.outbound.request import Failed as Failed
 from controller.outbound.request import Request as Request
+from controller.outbound.signing import (
+    GRANT,
+    Signed,
+    account_of,
+    assertion,
+    signature,
+    values_to_hide,
+    written_out,
+)
 from controller.outbound.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024
@@ -179,6 +189,7 @@ class Fetching:
             _sent_to(one, place)
         filled_in = _values_in_texts(request, used)
         request = with_values_of(request, filled_in)
+        request = request if request.signing is None else written_out(request)
         url = self._checked(request)
         if url.origin() != place.origin():
             raise Failed(SECRET_IN_ADDRESS)
@@ -188,7 +199,9 @@ class Fetching:
         authorization = await self._authorization(request, auth) if auth is not None else {}
         if request.basic is not None:
             authorization |= _basic("the user of basic", request.basic)
-        sent = (*filled_in.values(), *map(in_body_of(request), filled_in.values()))
+        authorization |= await self._signature(request, url, headers, used)
+        shown = values_to_hide(request, filled_in)
+        sent = (*shown, *map(in_body_of(request), shown))
         confidential = confidential_of(secret, sent, authorization.get("Authorization", ""))
         if sum(map(len, confidential)) > LONGEST_TEXTS:
             raise Failed(
@@ -304,9 +317,51 @@ class Fetching:
         known = self._tokens.get(asked, now)
         if known is not None:
             return known
+        return await self._granted(auth, asked, asked)
+
+    async def _signature(
+        self, request: Request, url: URL, headers: Mapping[str, str], used: Used
+    ) -> dict[str, str]:
+        """The headers that sign a request of a script; none if it is not signed."""
+        how = request.signing
+        if how is None:
+            return {}
+        keys = {name: used[key.name].values[key.key].strip() for name, key in how.keys}
+        asked = Signed(request.sent_by, url, headers, request.body.encode())
+        if how.by is not Signature.GOOGLE:
+            found = signature(asked, how, keys)
+            if refused := next(filter(self._allowed.refuses_header, found), None):
+                raise Failed(
+                    f"a signature may not be the header {refused!r}: name another after --@sign hmac"
+                )
+            return found
+        return {"Authorization": f"Bearer {await self._token_of_google(request, keys, used)}"}
+
+    async def _token_of_google(self, request: Request, keys: Mapping[str, str], used: Used) -> str:
+        """A token for the service account of a script, used until shortly before it expires."""
+        how, file = request.signing, keys["serviceAccount"]
+        assert how is not None
+        account = account_of(file)
+        known_by = ("google", request.namespace, file, how.service)
+        known = self._tokens.get(known_by, asyncio.get_running_loop().time())
+        if known is not None:
+            return known
+        proof = assertion(account, how.service, how.at)
+        asked = Request(
+            request.namespace,
+            account.token_uri,
+            form=(("grant_type", GRANT), ("assertion", proof)),
+            timeout_seconds=request.timeout_seconds,
+        )
+        return await self._granted(used[dict(how.keys)["serviceAccount"].name], asked, known_by)
+
+    async def _granted(self, auth: GateSecret, asked: Request, known_by: object) -> str:
+        """The token that a server of tokens answers; it has to be allowed, and named by the Secret."""
+        now = asyncio.get_running_loop().time()
         url = self._checked(asked)
         _sent_to(auth, url)
-        answer = await self._sent_twice(_Ready(url, asked, {}, secret, ()))
+        tls = {name: text for name, text in auth.values.items() if name == "ca.crt"}
+        answer = await self._sent_twice(_Ready(url, asked, {}, tls, ()))
         try:
             granted = decoded(answer.body, _Token)
         except msgspec.DecodeError as error:
@@ -318,7 +373,7 @@ class Fetching:
             raise Failed(
                 f"{url.origin()} answered an access token of more than {LONGEST} characters"
             )
-        self._tokens.keep(asked, request.namespace, token, granted.expires_in, now)
+        self._tokens.keep(known_by, asked.namespace, token, granted.expires_in, now)
         return token
 
 
