@@ -1,7 +1,7 @@
 """How a request of a script is signed: AWS (Signature Version 4), Google (a JWT for a token), or HMAC over the content.
 
 Invariant: pure; the time is an argument. The script says only that a request is signed: the keys are values of Secrets,
-
+which never reach it. The signed bytes are the sent ones, so a form is written out as a body before.
 """
 
 import base64
