@@ -9,10 +9,13 @@ their sizes, and never with the product.
 import base64
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
 import msgspec
+
+from controller.outbound.escapes import views_of
 
 LONGEST_TEXTS = 64 * 1024
 """Characters of all confidential texts of one request; no server takes such headers."""
@@ -20,6 +23,7 @@ SHORTEST_PART = 8
 """Characters of a confidential text whose repetition in a refusal is no accident."""
 HIDDEN = "(secret)"
 REFUSED = 400
+_QUOTED = re.compile("%[0-9A-F]{2}")
 _CONFIDENTIAL_KEYS = ("token", "password", "clientSecret")
 
 
@@ -44,22 +48,25 @@ def confidential_of(
 
 
 def repeated_in_refusal(body: bytes, confidential: Iterable[str]) -> bool:
-    """The body has one of the texts, or a part of one that is too long for an accident."""
+    """The body has one of the texts, or a part of one that is too long for an accident, in whatever escapes."""
     by_width: dict[int, set[bytes]] = {}
     for text in confidential:
-        for part in _parts(text.encode()):
-            by_width.setdefault(len(part), set()).add(part)
+        for form in (text.encode(), *_forms(text)):
+            for part in _parts(form.lower()):
+                by_width.setdefault(len(part), set()).add(part)
     return any(
-        body[at : at + width] in parts
+        view[at : at + width] in parts
+        for view in views_of(body)
         for width, parts in by_width.items()
-        for at in range(len(body) - width + 1)
+        for at in range(len(view) - width + 1)
     )
 
 
 def repeated_in_answer(body: bytes, confidential: Iterable[str]) -> bool:
-    """The body has one of the texts whole; short ones occur in any answer."""
-    whole = (text.encode() for text in confidential if len(text) >= SHORTEST_PART)
-    return any(text in body for text in whole)
+    """The body has one of the texts whole, in whatever escapes and letters; short ones occur in any answer."""
+    whole = [text for text in confidential if len(text) >= SHORTEST_PART]
+    forms = {form.lower() for text in whole for form in (text.encode(), *_forms(text))}
+    return bool(forms) and any(form in view for view in views_of(body) for form in forms)
 
 
 def scrubbed_answer(answer: Answered, confidential: Iterable[str]) -> Answered:
@@ -74,13 +81,19 @@ def scrubbed_answer(answer: Answered, confidential: Iterable[str]) -> Answered:
         body = body.replace(text.encode(), HIDDEN.encode())
     if refused and repeated_in_refusal(body.replace(HIDDEN.encode(), b"\0"), texts):
         body = b""
-    headers = tuple((name, _without(text, hidden)) for name, text in answer.headers)
+    headers = tuple((name, _hidden(text, hidden, texts)) for name, text in answer.headers)
     return Answered(answer.status, headers, body)
 
 
 def scrubbed_words(words: str, confidential: Iterable[str]) -> str:
     """Words of a script without the texts."""
     return _without(words, _encoded(confidential))
+
+
+def _hidden(text: str, hidden: Iterable[str], texts: Iterable[str]) -> str:
+    """A header without the texts; nothing of it where one is left in escapes of another spelling."""
+    rest = _without(text, hidden)
+    return HIDDEN if repeated_in_answer(rest.encode(), texts) else rest
 
 
 def _without(text: str, hidden: Iterable[str]) -> str:
@@ -94,12 +107,32 @@ def _encoded(texts: Iterable[str]) -> tuple[str, ...]:
     found: set[str] = set()
     for text in texts:
         in_json = json.dumps(text)[1:-1]
+        in_address = (quote(text, safe=""), quote(text), quote_plus(text))
         found |= {
-            *(text, quote(text, safe=""), quote(text), quote_plus(text), html.escape(text)),
+            *(text, *in_address, *map(_small_hexadecimals, in_address), html.escape(text)),
             *(in_json, json.dumps(text, ensure_ascii=False)[1:-1], in_json.replace("/", "\\/")),
             base64.b64encode(text.encode()).decode().rstrip("="),
         }
     return tuple(sorted(filter(None, found), key=lambda one: (-len(one), one)))
+
+
+def _small_hexadecimals(quoted: str) -> str:
+    return _QUOTED.sub(lambda found: found[0].lower(), quoted)
+
+
+def _forms(text: str) -> Iterator[bytes]:
+    """The text in hexadecimals, and in Base64 wherever it stands in a longer text, without the letters that its
+    neighbours decide.
+    """
+    raw = text.encode()
+    yield raw.hex().encode()
+    for before in range(3):
+        whole = base64.b64encode(b"\0" * before + raw)
+        end = (before + len(raw)) * 8 // 6
+        own = whole[-(-before * 8 // 6) : end]
+        if len(own) >= SHORTEST_PART:
+            yield own
+            yield own.replace(b"+", b"-").replace(b"/", b"_")
 
 
 def _parts(text: bytes) -> Iterator[bytes]:

@@ -25,12 +25,17 @@ from controller.domain.exchange.answer import (
     SourceValue,
     read_turn,
 )
-from controller.domain.exchange.declared import Given, undeclared, why_not_run
+from controller.domain.exchange.declared import (
+    SECRETS_OF_A_SIGNATURE,
+    Given,
+    undeclared,
+    why_not_run,
+)
 from controller.domain.exchange.fields import Refused
 from controller.domain.exchange.limits import SECONDS, TURNS
 from controller.domain.exchange.marks import BYTES_OF_A_MARK, Marks, marks_for
 from controller.domain.exchange.placing import Outgoing, Placed, placed, unfit_result
-from controller.domain.exchange.request import ObjectRequest
+from controller.domain.exchange.request import ObjectRequest, Signature
 from controller.domain.exchange.turn_input import (
     Answered,
     HttpAnswer,
@@ -41,6 +46,7 @@ from controller.domain.exchange.turn_input import (
 from controller.domain.traffic.tree import Tree
 from controller.outbound.confidential import scrubbed_words
 from controller.outbound.fetching import Failed, Fetching, Request
+from controller.outbound.request import Signing
 from controller.outbound.script_runs import AskingScripts, FoundScript, Wanted
 
 Keep = Callable[[Tree | None], Awaitable[None]]
@@ -199,8 +205,6 @@ class _Run:
                 return HttpAnswer(found.status, found.headers, body)
 
     def _request(self, asked: Outgoing) -> Request:
-        if asked.sign is not None:
-            raise Failed(f"{self._call.wanted}: this version signs no requests by {asked.sign}")
         return Request(
             self._call.wanted.namespace,
             asked.url,
@@ -210,8 +214,23 @@ class _Run:
             body=asked.body,
             is_json=asked.is_json,
             basic=asked.basic,
+            signing=None if asked.sign is None else self._signing(asked.sign),
             by_script=True,
             timeout_seconds=min(self._call.seconds, SECONDS),
+        )
+
+    def _signing(self, by: Signature) -> Signing:
+        """The keys that the signature needs, of the secrets that the script was given."""
+        given, region = self._call.secrets, self._call.question.params.get("region")
+        wanted = SECRETS_OF_A_SIGNATURE[by]
+        if missing := [one.name for one in wanted if one.needed and one.name not in given]:
+            raise Failed(f"{self._call.wanted}: a signature by {by} needs the secret {missing[0]}")
+        return Signing(
+            by,
+            self._script.header.signs_for,
+            region if isinstance(region, str) else "",
+            tuple((one.name, given[one.name]) for one in wanted if one.name in given),
+            self._owner.time(),
         )
 
     def _failed(self, words: str, marks: Marks) -> Failed:

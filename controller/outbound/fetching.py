@@ -19,8 +19,9 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from controller.api.analysis import Method, SecretKey
+from controller.api.analysis import SecretKey
 from controller.api.decoding import decoded
+from controller.domain.exchange.request import Signature
 from controller.domain.gates.in_body import CONTENT_TYPE, JSON
 from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.secret_places import secrets_of
@@ -36,7 +37,6 @@ from controller.outbound.confidential import (
 from controller.outbound.dns import ASKER, Names
 from controller.outbound.egress import AllowList, CheckedResolver, Refused
 from controller.outbound.request import (
-    READING,
     SECRET_IN_ADDRESS,
     in_body_of,
     texts_of,
@@ -45,6 +45,15 @@ from controller.outbound.request import (
 )
 from controller.outbound.request import Failed as Failed
 from controller.outbound.request import Request as Request
+from controller.outbound.signing import (
+    GRANT,
+    Signed,
+    account_of,
+    assertion,
+    signature,
+    values_to_hide,
+    written_out,
+)
 from controller.outbound.tokens import LONGEST, Tokens
 
 MAX_BYTES = 1024 * 1024
@@ -56,9 +65,11 @@ MAX_OF_NAMESPACE = 4
 """Requests of one namespace under way: sources that hang must not delay the gates of others."""
 _PROOFS = ("token", "username", "tokenURL")
 """Keys of a Secret, each of which alone says how a request is authorized."""
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 _SCHEME = re.compile(r"bearer\s", re.IGNORECASE)
 USER_AGENT = "moonshift-controller"
 UNAUTHORIZED = 401
+REPEATS = "repeats a value of a Secret in its answer"
 T = TypeVar("T")
 Used = Mapping[str, GateSecret]
 """The Secrets of one request, by name."""
@@ -155,7 +166,7 @@ class Fetching:
                 raise Status(refused.status, b"", str(refused)) from None
             raise
         if repeated_in_answer(answer.body, ready.confidential):
-            raise Failed(f"{ready.url.origin()} repeats a value of a Secret in its answer")
+            raise Failed(f"{ready.url.origin()} {REPEATS}")
         return answer.body
 
     async def _answered(self, sent: set[str], request: Request) -> Answered:
@@ -165,7 +176,10 @@ class Fetching:
             found = await self._sent_twice(ready)
         except Status as refused:
             found = Answered(refused.status, refused.headers, refused.body)
-        return scrubbed_answer(found, sent)
+        answer = scrubbed_answer(found, sent)
+        if repeated_in_answer(answer.body, sent):
+            raise Failed(f"{ready.url.origin()} {REPEATS}")
+        return answer
 
     async def _ready(self, request: Request) -> _Ready:
         """The request with the values of Secrets, if they may be sent to its address."""
@@ -175,6 +189,7 @@ class Fetching:
             _sent_to(one, place)
         filled_in = _values_in_texts(request, used)
         request = with_values_of(request, filled_in)
+        request = request if request.signing is None else written_out(request)
         url = self._checked(request)
         if url.origin() != place.origin():
             raise Failed(SECRET_IN_ADDRESS)
@@ -182,14 +197,22 @@ class Fetching:
         secret = auth.values if auth is not None else {}
         headers = self._headers_of(request)
         authorization = await self._authorization(request, auth) if auth is not None else {}
-        authorization |= _basic(request)
-        sent = (*filled_in.values(), *map(in_body_of(request), filled_in.values()))
+        if request.basic is not None:
+            authorization |= _basic("the user of basic", request.basic)
+        authorization |= await self._signature(request, url, headers, used)
+        shown = values_to_hide(request, filled_in)
+        sent = (*shown, *map(in_body_of(request), shown))
         confidential = confidential_of(secret, sent, authorization.get("Authorization", ""))
         if sum(map(len, confidential)) > LONGEST_TEXTS:
             raise Failed(
                 f"values of Secrets with more than {LONGEST_TEXTS} characters are not sent: name a shorter one"
             )
-        return _Ready(url, request, _with(headers, authorization), secret, confidential)
+        headers = _with(headers, authorization)
+        if broken := next((name for name, text in headers.items() if _CONTROL.search(text)), None):
+            raise Failed(
+                f"the value of the header {broken} has a line break or a control character within, which cannot be sent"
+            )
+        return _Ready(url, request, headers, secret, confidential)
 
     def _headers_of(self, request: Request) -> dict[str, str]:
         """The headers of the gate; a body has a type, which is JSON unless the gate says another."""
@@ -225,7 +248,7 @@ class Fetching:
         url, request = ready.url, ready.request
         try:
             async with self._session.request(
-                "POST" if request.form and request.method == Method.GET else request.method,
+                request.sent_by,
                 url,
                 data=request.content,
                 headers=ready.headers,
@@ -259,8 +282,7 @@ class Fetching:
             host = url.host
         except ValueError as error:
             raise Failed("an address that is no URL cannot be asked") from error
-        posts = request.method not in READING
-        refusal = self._allowed.refusal(request.namespace, url, posts=posts)
+        refusal = self._allowed.refusal(request.namespace, url, posts=request.changes)
         if refusal:
             raise Failed(refusal)
         try:
@@ -279,8 +301,8 @@ class Fetching:
                 )
             return {"Authorization": f"Bearer {token}"}
         if secret.get("username"):
-            basic = aiohttp.encode_basic_auth(secret["username"], secret.get("password", ""))
-            return {"Authorization": basic}
+            whose = f"the username of {auth}"
+            return _basic(whose, (secret["username"], secret.get("password", "")))
         if secret.get("tokenURL"):
             return {"Authorization": f"Bearer {await self._access_token(request, auth)}"}
         if empty := next((key for key in _PROOFS if key in secret), None):
@@ -295,9 +317,51 @@ class Fetching:
         known = self._tokens.get(asked, now)
         if known is not None:
             return known
+        return await self._granted(auth, asked, asked)
+
+    async def _signature(
+        self, request: Request, url: URL, headers: Mapping[str, str], used: Used
+    ) -> dict[str, str]:
+        """The headers that sign a request of a script; none if it is not signed."""
+        how = request.signing
+        if how is None:
+            return {}
+        keys = {name: used[key.name].values[key.key].strip() for name, key in how.keys}
+        asked = Signed(request.sent_by, url, headers, request.body.encode())
+        if how.by is not Signature.GOOGLE:
+            found = signature(asked, how, keys)
+            if refused := next(filter(self._allowed.refuses_header, found), None):
+                raise Failed(
+                    f"a signature may not be the header {refused!r}: name another after --@sign hmac"
+                )
+            return found
+        return {"Authorization": f"Bearer {await self._token_of_google(request, keys, used)}"}
+
+    async def _token_of_google(self, request: Request, keys: Mapping[str, str], used: Used) -> str:
+        """A token for the service account of a script, used until shortly before it expires."""
+        how, file = request.signing, keys["serviceAccount"]
+        assert how is not None
+        account = account_of(file)
+        known_by = ("google", request.namespace, file, how.service)
+        known = self._tokens.get(known_by, asyncio.get_running_loop().time())
+        if known is not None:
+            return known
+        proof = assertion(account, how.service, how.at)
+        asked = Request(
+            request.namespace,
+            account.token_uri,
+            form=(("grant_type", GRANT), ("assertion", proof)),
+            timeout_seconds=request.timeout_seconds,
+        )
+        return await self._granted(used[dict(how.keys)["serviceAccount"].name], asked, known_by)
+
+    async def _granted(self, auth: GateSecret, asked: Request, known_by: object) -> str:
+        """The token that a server of tokens answers; it has to be allowed, and named by the Secret."""
+        now = asyncio.get_running_loop().time()
         url = self._checked(asked)
         _sent_to(auth, url)
-        answer = await self._sent_twice(_Ready(url, asked, {}, secret, ()))
+        tls = {name: text for name, text in auth.values.items() if name == "ca.crt"}
+        answer = await self._sent_twice(_Ready(url, asked, {}, tls, ()))
         try:
             granted = decoded(answer.body, _Token)
         except msgspec.DecodeError as error:
@@ -309,7 +373,7 @@ class Fetching:
             raise Failed(
                 f"{url.origin()} answered an access token of more than {LONGEST} characters"
             )
-        self._tokens.keep(asked, request.namespace, token, granted.expires_in, now)
+        self._tokens.keep(known_by, asked.namespace, token, granted.expires_in, now)
         return token
 
 
@@ -332,10 +396,14 @@ def _values_in_texts(request: Request, used: Used) -> dict[SecretKey, str]:
     return found
 
 
-def _basic(request: Request) -> dict[str, str]:
-    if request.basic is None:
-        return {}
-    return {"Authorization": aiohttp.encode_basic_auth(*request.basic)}
+def _basic(whose: str, user_and_password: tuple[str, str]) -> dict[str, str]:
+    """The header of Basic authentication. Raises `Failed` without a part of the two."""
+    if ":" in user_and_password[0]:
+        raise Failed(
+            f"{whose} has a colon, which Basic authentication cannot send: a server takes what stands before the "
+            "first colon as the user"
+        )
+    return {"Authorization": aiohttp.encode_basic_auth(*user_and_password)}
 
 
 def _sent_to(secret: GateSecret, url: URL) -> None:

@@ -85,6 +85,10 @@ async def _answered(
     address = (asked.address or default).rstrip("/")
     if not address:
         raise Failed("no address: name one, or have the controller started with --prometheus")
+    if "?" in address or "#" in address:
+        raise Failed(
+            "the address of a Prometheus ends before a ? and a #: name host, port and path only"
+        )
     request = Request(
         namespace,
         f"{address}/api/v1/{what}",
@@ -92,6 +96,7 @@ async def _answered(
         headers=asked.headers,
         auth=asked.auth,
         timeout_seconds=asked.timeout_seconds,
+        only_asks=True,
     )
     try:
         return await fetching.fetch(request)

@@ -11,9 +11,9 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from controller.api.analysis import Header, Method, SecretKey, SecretRef
-from controller.domain.exchange.request import Verb
+from controller.domain.exchange.request import Signature, Verb
 from controller.domain.gates.in_body import as_json_text, is_json
-from controller.domain.gates.secret_places import secrets_of, with_values
+from controller.domain.gates.secret_places import place_of, secrets_of, with_values
 
 READING = (Verb.GET, Verb.HEAD)
 SECRET_IN_ADDRESS = "a Secret may not say which address is asked"
@@ -23,6 +23,17 @@ Form = tuple[tuple[str, str], ...]
 
 class Failed(Exception):
     """There is no answer; the text says why, in words for the Rollout's owner."""
+
+
+class Signing(msgspec.Struct, frozen=True):
+    """How a request is signed: `service` is the one of AWS, the scope of Google, or the header of an HMAC."""
+
+    by: Signature
+    service: str
+    region: str
+    keys: tuple[tuple[str, SecretKey], ...]
+    at: int
+    """Seconds since 1970."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -41,13 +52,26 @@ class Request(msgspec.Struct, frozen=True):
     """User and password."""
     is_json: bool = False
     """The body is JSON, whatever its type is called."""
+    only_asks: bool = False
+    """The form is a question, such as a query of Prometheus, and changes nothing there."""
+    signing: Signing | None = None
     by_script: bool = False
     """The path of the address may have the value of a Secret of several parts."""
 
     @property
+    def sent_by(self) -> Method | Verb:
+        """The method that the server sees; a form is sent by a POST."""
+        return Method.POST if self.form and self.method == Method.GET else self.method
+
+    @property
+    def changes(self) -> bool:
+        """It may change something there, so its address has to be allowed for that."""
+        return self.sent_by not in READING and not self.only_asks
+
+    @property
     def sent_once(self) -> bool:
         """It may change something there, so it is not repeated once it may have arrived."""
-        return self.by_script and self.method not in READING
+        return self.by_script and self.sent_by not in READING
 
     @property
     def content(self) -> bytes | list[tuple[str, str]] | None:
@@ -58,7 +82,9 @@ class Request(msgspec.Struct, frozen=True):
 def texts_of(request: Request) -> tuple[str, ...]:
     """The parts of a request that may contain a Secret's value."""
     values = (*(text for _, text in request.form), *(header.value for header in request.headers))
-    return (request.url, request.body, *values, *(request.basic or ()))
+    keys = request.signing.keys if request.signing is not None else ()
+    signed = (place_of(key) for _, key in keys)
+    return (request.url, request.body, *values, *(request.basic or ()), *signed)
 
 
 def without_values(request: Request) -> Request:

@@ -1,7 +1,8 @@
 --@name Webhook
 --@does target
 --@asks http, https
---@secrets token?, user?, password?
+--@sign hmac X-Signature-256
+--@secrets token?, user?, password?, hmacKey?
 --@params address
 --@use exchange
 --@docs https://www.rfc-editor.org/rfc/rfc9110.html#name-post
@@ -11,4 +12,5 @@ return {ask = {{
     method = "POST", url = obj.params.address, json = obj.event,
     headers = {["Idempotency-Key"] = obj.id, Authorization = obj.secrets.token and "Bearer " .. obj.secrets.token},
     basic = obj.secrets.user and {obj.secrets.user, obj.secrets.password} or nil,
+    sign = obj.secrets.hmacKey and "hmac" or nil,
 }}}

@@ -205,6 +205,24 @@ OF_DOORS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.outbound.request",
+        (
+            "a form changes nothing at a server that may only be read",
+            "Request.changes",
+            becomes("self sent_by READING", "self.method not in READING"),
+            "component/outbound/test_posted.py::test_a_secret_sends_no_form_to_a_server_of_tokens_that_may_only_be_read",
+        ),
+    ),
+    *named(
+        "controller.outbound.escapes",
+        (
+            "an answer is read once, so escapes in escapes hide a Secret",
+            "views_of",
+            becomes("DEEP", "1"),
+            "component/outbound/test_escapes.py::test_no_metric_reads_a_secret_that_the_server_repeats",
+        ),
+    ),
+    *named(
         "controller.outbound.fetching",
         (
             "a redirect of a metric source is followed",
@@ -220,13 +238,13 @@ OF_DOORS: tuple[Mutation, ...] = (
         ),
         (
             "a Secret is sent to hosts that it does not name",
-            "Fetching._fetch",
+            "Fetching._ready",
             removed("_sent_to"),
             "component/outbound/test_secrets_sent.py::test_a_secret_is_not_sent_to_a_host_that_it_does_not_name",
         ),
         (
             "the server of tokens gets a Secret that does not name it",
-            "Fetching._access_token",
+            "Fetching._granted",
             removed("_sent_to"),
             "component/outbound/test_secrets_sent.py::test_the_server_of_tokens_gets_no_secret_that_does_not_name_it",
         ),

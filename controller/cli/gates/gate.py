@@ -148,9 +148,8 @@ def gate_test(
     options = GateTestOptions(_values(values), step, as_stable, _past(replay), lasts, form)
     access = access_of(address, headers, token, authority)
     given = read_given(paths, connection_of(click.get_current_context()).namespace or "default")
-    code = _run(name, given, lambda place: _tested(place, options, access))
-    if code != ExitCode.OK:
-        raise SystemExit(int(code))
+    if code := int(_run(name, given, lambda place: _tested(place, options, access))):
+        raise SystemExit(code)
 
 
 def _past(length: timedelta | None) -> timedelta | None:

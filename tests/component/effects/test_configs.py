@@ -39,7 +39,7 @@ async def apply(api: ApiDouble, action: Action) -> Outcome:
     """One action of a pass; routes, histories and kinds are not asked."""
     unused: dict[str, object] = {}
     writes = Writes(api, LedgerDouble())
-    return await Pass(ROLLOUT, writes, *[unused] * 5).apply(action)  # type: ignore[arg-type] # not asked
+    return await Pass(ROLLOUT, writes, *[unused] * 6).apply(action)  # type: ignore[arg-type] # not asked
 
 
 def body(name: str, data: dict[str, str], **fields: object) -> Object:

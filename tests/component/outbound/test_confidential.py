@@ -22,7 +22,7 @@ def test_a_long_secret_costs_one_walk_through_the_answer_and_not_one_for_each_pa
     secret = "".join(f"{number:08}" for number in range(LONGEST_TEXTS // 8))
     answer = CountedLooks(string.ascii_letters.encode() * (MAX_BYTES_OF_REFUSAL // 52))
     assert not repeated_in_refusal(answer, (secret,))
-    assert answer.searched == 0
+    assert answer.searched < 8  # once for each sign that begins an escape
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,25 @@ async def test_a_secret_that_cannot_authenticate_is_reported_before_anything_is_
     assert not pages.asked
 
 
+@pytest.mark.parametrize(
+    ("secret", "words"),
+    [
+        ({"username": "a:b", "password": "c"}, "the username of Secret shop/creds has a colon"),
+        ({"token": "a\nb"}, "the header Authorization has a line break"),
+    ],
+)
+async def test_a_secret_that_no_header_can_carry_is_told_in_words(
+    secret: dict[str, str], words: str
+) -> None:
+    async with (
+        served(vector("1")) as pages,
+        fetching(pages.address, secrets=Secrets(creds=secret)) as client,
+    ):
+        with pytest.raises(Failed, match=words):
+            await client.fetch(Request("shop", pages.address, auth=SecretRef("creds")))
+        assert pages.asked == []
+
+
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
 async def test_a_token_is_asked_for_once_by_client_credentials(end: str) -> None:
     token = json_page('{"access_token":"abc","expires_in":3600}')

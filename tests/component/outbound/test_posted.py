@@ -6,10 +6,11 @@ import pytest
 from aiohttp import web
 from msgspec import structs
 
-from controller.api.analysis import Header, Method, WebQuery
+from controller.api.analysis import Header, Method, PrometheusQuery, SecretRef, WebQuery
+from controller.outbound import prometheus
 from controller.outbound import web as pages_of
 from controller.outbound.fetching import Failed, Request
-from tests.component.outbound.pages import Secrets, fetching, served
+from tests.component.outbound.pages import Secrets, fetching, served, vector
 
 SECRET = 'p"w\\{{é'
 CREDS = Secrets(creds={"key": SECRET + "\n"})
@@ -140,3 +141,27 @@ async def test_a_post_goes_only_to_an_address_that_is_allowed_to_get_one() -> No
         with pytest.raises(Failed, match=r"may send a POST: .* --analysis-allow-post"):
             await pages_of.ask(client, "shop", structs.replace(posted("{}"), url=pages.address))
     assert received.bodies == []
+
+
+async def test_a_secret_sends_no_form_to_a_server_of_tokens_that_may_only_be_read() -> None:
+    received = Received()
+    async with served(received) as pages:
+        own = {"tokenURL": f"{pages.address}/admin/delete?match=a", "scope": "a&b=c"}
+        query = WebQuery(url=pages.address, value_path="rate", auth=SecretRef("own"))
+        async with fetching(pages.address, secrets=Secrets(own=own), posts=False) as client:
+            with pytest.raises(Failed, match=r"may send a POST: .* --analysis-allow-post"):
+                await pages_of.ask(client, "shop", query)
+    assert received.bodies == []
+
+
+async def test_a_query_of_prometheus_is_a_question_also_where_nothing_may_be_changed() -> None:
+    async with served(vector("1")) as pages, fetching(pages.address, posts=False) as client:
+        assert await prometheus.ask(client, "shop", PrometheusQuery(), "up", pages.address) == 1
+
+
+@pytest.mark.parametrize("end", ["/admin/delete?match=a&b=", "/admin/delete#"])
+async def test_the_address_of_a_prometheus_chooses_no_other_page(end: str) -> None:
+    async with served(vector("1")) as pages, fetching(pages.address, posts=False) as client:
+        with pytest.raises(Failed, match="ends before a"):
+            await prometheus.ask(client, "shop", PrometheusQuery(), "up", pages.address + end)
+        assert pages.asked == []

@@ -16,7 +16,7 @@ from controller.simulation.passes import Passes
 from tests.unit.builders import release
 from tests.unit.simulation.test_requests import at_rest
 
-MOST = {"canary": 94_000, "partition": 144_000}
+MOST = {"canary": 94_100, "partition": 144_000}
 OF_THE_SIMULATION = "/simulation/"
 
 

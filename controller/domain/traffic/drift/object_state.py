@@ -97,9 +97,7 @@ def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
     if stored is None:
         return _damaged(subject, "the stored original was removed")
     if max(values_in(raw), values_in(stored.encode("utf-8", "replace"))) > MOST_VALUES:
-        return _damaged(
-            subject, f"it has more than {MOST_VALUES} values, and no release leads that many"
-        )
+        return _damaged(subject, f"it has more than {MOST_VALUES} values, too many for a release")
     original = read_original(stored)
     if original is None:
         return _damaged(subject, "the stored original cannot be read")
