@@ -22,7 +22,7 @@ OF_JUDGEMENT: tuple[Mutation, ...] = (
         (
             "admission lets the admission pause be taken off",
             "_protected",
-            never("ADMISSION_PAUSE"),
+            never("has_admission_token"),
             "unit/domain/admission/test_workload_pacing.py::test_pacing_14_nobody_takes_the_admission_pause_off",
         ),
         (

@@ -89,11 +89,6 @@ OF_PODS: tuple[Mutation, ...] = (
             never("wanted"),
             BEHIND,
         ),
-        (
-            "the admission pause is not ended",
-            "pace",
-            becomes("admission_pause", "''"),
-        ),
     ),
     *of(
         "rollout.moving.abandoned",
@@ -136,6 +131,11 @@ OF_PODS: tuple[Mutation, ...] = (
     ),
     *of(
         "rollout.moving.deployments",
+        (
+            "the admission pause is not ended",
+            "paced",
+            becomes("ADMISSION_PAUSE", "''"),
+        ),
         (
             "a deleted Rollout leaves its label behind",
             "marks_to_remove",

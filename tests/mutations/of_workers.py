@@ -40,9 +40,10 @@ OF_WORKERS: tuple[Mutation, ...] = (
         (
             "a namespace's script that is not there is replaced by a packaged one",
             "ScriptLibrary.resolve_own",
-            within(
-                "data MissingScript",
-                returns("self.resolve_custom(group, kind, 'packaged', None)", "MissingScript"),
+            returns(
+                "self._own(own, key, kind, data) if data is not None"
+                " else self.resolve_custom(group, kind, 'packaged', None)",
+                "_own",
             ),
             "component/effects/gateways/test_adapters.py::test_a_reference_to_a_script_of_its_namespace_gets_that_one_or_none",
         ),
