@@ -12,10 +12,13 @@ from controller.cli.views.view import (
     EventView,
     PodView,
     Remedy,
+    Role,
     RolloutView,
     RouteView,
     View,
 )
+from controller.domain import reasons
+from controller.telemetry.state.stalls import StallClass, stall_class
 
 _BAD = frozenset({("Stalled", "True"), ("ConfigTracked", "False")})
 MAX_WARNINGS = 3
@@ -105,7 +108,26 @@ def _warnings(view: RolloutView) -> list[EventView]:
         for event in view.events
         if event.type == "Warning" and (since is None or event.at is None or event.at >= since)
     ]
-    return found[-MAX_WARNINGS:]
+    return [event for event in found if not _is_contradicted(event, view)][-MAX_WARNINGS:]
+
+
+def _is_contradicted(event: EventView, view: RolloutView) -> bool:
+    """A later fact says otherwise: another problem stalls the Rollout now, or a new pod is ready again.
+
+    The time does not tell: a stall keeps its time when its reason or its message changes.
+    """
+    if event.reason == reasons.TRAFFIC_WITHDRAWN:
+        return any(each.role is Role.CANARY and each.ready for each in view.revisions)
+    return any(
+        _is_of_a_stall(event.reason, condition) and event.message != condition.message
+        for condition in view.conditions
+        if (condition.type, condition.status) == ("Stalled", "True")
+    )
+
+
+def _is_of_a_stall(reason: str, stall: ConditionView) -> bool:
+    """Pods' reasons are Kubernetes' own words: such a one is known only from the condition."""
+    return reason == stall.reason or stall_class(reason) is not StallClass.OTHER
 
 
 def why(view: RolloutView, command: str, remedies: tuple[Remedy, ...] = ()) -> Why:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from msgspec import structs
 
 from controller.cli.output import plain
@@ -101,6 +102,42 @@ def test_an_event_of_a_stall_that_is_solved_is_no_problem_any_more() -> None:
     assert problems_of(view) == ("HeldAgain: held",)
     still = structs.replace(solved, since=NOW - timedelta(hours=1))
     assert len(problems_of(structs.replace(view, conditions=(still,)))) == 2
+
+
+OF_STABLE = "no pod of the stable revision is ready: all requests go to the new revision"
+OF_NEW = "no pod of the new revision is ready: all requests go to the stable revision"
+
+
+def while_stalled(
+    message: str, *events: EventView, reason: str = "SideWithoutEndpoints"
+) -> RolloutView:
+    """The problem changed after the stall began, so the condition's time is older than both Events."""
+    stall = ConditionView("Stalled", "True", reason, message, NOW)
+    return structs.replace(QUIET, conditions=(stall,), events=events)
+
+
+@pytest.mark.parametrize("reason", ["SideWithoutEndpoints", "ServiceNotFound", "ErrImagePull"])
+def test_the_event_of_a_stall_that_another_replaced_is_no_problem(reason: str) -> None:
+    before = EventView("Warning", reason, OF_STABLE, NOW)
+    after = EventView("Warning", "SideWithoutEndpoints", OF_NEW, NOW + timedelta(seconds=4))
+    now_so = reason if reason == "ErrImagePull" else "SideWithoutEndpoints"
+    view = while_stalled(OF_NEW, before, after, reason=now_so)
+    assert problems_of(view) == (f"Stalled: {OF_NEW}",)
+
+
+def test_a_warning_beside_a_stall_stays_a_problem() -> None:
+    other = EventView("Warning", "CopyDiffers", "a copy differs", NOW)
+    view = while_stalled(OF_NEW, other)
+    assert problems_of(view) == (f"Stalled: {OF_NEW}", "CopyDiffers: a copy differs")
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_withdrawn_traffic_is_a_problem_while_no_new_pod_is_ready(ready: bool) -> None:
+    text = "step(2): no pod of the new version is ready; its traffic goes to the stable one"
+    pods = RevisionView(Role.CANARY, "new", (PodView("p", ready),), ready=int(ready))
+    told = EventView("Warning", "TrafficWithdrawn", text, NOW)
+    view = structs.replace(QUIET, revisions=(pods,), events=(told,))
+    assert bool(problems_of(view)) is not ready
 
 
 def test_programs_get_the_same_and_the_command() -> None:
