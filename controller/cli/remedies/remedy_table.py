@@ -148,6 +148,8 @@ def _waiting(case: Case) -> tuple[Remedy, ...]:
         return case.applied(kind, name)
     if summary.phase == Phase.PROGRESSING and summary.paused:
         return case.ours("resume", "let the release go on"), case.undo()
+    if case.view.given_up:
+        return case.once(*of_pods.unready(case), *of_pods.given_up(case))
     if found := of_pods.unready(case):
         # At rest, `undo` would begin a release.
         return (*found, case.undo()) if summary.phase == Phase.PROGRESSING else found

@@ -10,6 +10,7 @@ from rich.tree import Tree
 from controller.cli.render.checks import check_line
 from controller.cli.render.gates import add_gates
 from controller.cli.render.words import age, counted, ends, lasting, step_of, style_of, waiting_text
+from controller.cli.views.given_up import held_until
 from controller.cli.views.view import (
     PodView,
     RevisionView,
@@ -34,6 +35,8 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
     if view.overrun:
         tree.add(Text(view.overrun, style="bold red"))
     tree.add(waiting_text(view.summary, program))
+    if view.given_up:
+        tree.add(Text(f"{view.given_up}; {held_until(view.summary.name)}", style="red"))
     for timer in view.timers:
         tree.add(f"{timer.what} {ends(timer.until, now)}")
     add_gates(tree, view.gates, now)

@@ -16,6 +16,7 @@ from controller.api.rollout import BUSY_PHASES, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.cli.views.checks import check_views
 from controller.cli.views.gates import gate_views
+from controller.cli.views.given_up import given_up_text
 from controller.cli.views.images import images_of
 from controller.cli.views.pod_troubles import unready_because
 from controller.cli.views.routes import route_views, shared_routes_view
@@ -132,6 +133,7 @@ def look_at(seen: Observation, now: datetime, gaps: Mapping[str, Unavailable]) -
         ),
         gaps=tuple(f"{resource}: {why.message}" for resource, why in gaps.items()),
         overrun=_overrun(context) if seen.workload is not None else "",
+        given_up=given_up_text(rollout, _images_of_new(context)),
     )
 
 
@@ -207,6 +209,14 @@ def _images(release: Release, revision: str) -> str:
     if not kept and revision == release.present_revision:
         kept = [bytes(release.workload.object.spec.template)]
     return images_of(msgspec.json.decode(kept[-1], type=JsonObject)) if kept else ""
+
+
+def _images_of_new(release: Release) -> str:
+    """The images of the last release; empty if its template is not kept."""
+    if release.seen.workload is None:
+        return ""
+    revision = canary_status(release.status).pod_template_hash
+    return _images(release, revision) if revision else ""
 
 
 def _batch_number(pod: Pod) -> int:

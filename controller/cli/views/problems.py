@@ -6,6 +6,7 @@ Invariant: a problem needs a person to look at it or to change something; work t
 
 import re
 
+from controller.cli.views.given_up import held_until
 from controller.cli.views.pod_troubles import PASSING
 from controller.cli.views.view import (
     ConditionView,
@@ -46,7 +47,7 @@ def is_bad(condition: ConditionView) -> bool:
 
 def problems_of(view: RolloutView) -> tuple[str, ...]:
     """The problems of the Rollout, one sentence each."""
-    found = [view.unattended, view.overrun, _of_shared_routes(view)]
+    found = [view.unattended, view.overrun, _of_shared_routes(view), _given_up(view)]
     found += [
         f"{condition.type}: {condition.message or condition.reason}"
         for condition in view.conditions
@@ -87,6 +88,15 @@ def _of_shared_routes(view: RolloutView) -> str:
     """Before the conditions: a member's condition repeats the message without the TrafficRouting's name."""
     shared = view.shared_routes
     return f"trafficrouting/{shared.name}: {shared.problem}" if shared and shared.problem else ""
+
+
+def _given_up(view: RolloutView) -> str:
+    """With the reason, if its Event is there. Before the Events: this sentence contains that one's."""
+    if not view.given_up:
+        return ""
+    told = [event.message for event in view.events if event.reason == reasons.GIVEN_UP]
+    sentence = told[-1] if told else view.given_up
+    return f"{reasons.GIVEN_UP}: {sentence}; {held_until(view.summary.name)}"
 
 
 def _about(route: RouteView) -> str:

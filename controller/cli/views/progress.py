@@ -12,6 +12,7 @@ from controller.api.jsontree import JsonObject
 from controller.api.rollout import Phase, Rollout
 from controller.cli.failures import ExitCode
 from controller.cli.views.any_workload import AnyWorkload
+from controller.cli.views.given_up import held_until, is_given_up
 from controller.cli.views.images import images_of
 from controller.cli.views.steps import steps_of
 from controller.cli.views.waiting import at_zero, stalled, waits_for
@@ -85,7 +86,10 @@ def _at_rest(rollout: Rollout, workload: AnyWorkload | None) -> Progress:
     hashed = inner.pod_template_hash if done else inner.stable_revision
     revision = images_of(msgspec.json.decode(template, type=JsonObject)) or f"revision {hashed}"
     if succeeded is not None and not done:
-        return Progress(Stage.ROLLED_BACK, f"the release was rolled back; {revision} runs")
+        text = f"the release was rolled back; {revision} runs"
+        if is_given_up(rollout.status):
+            text += f"; the new version was given up: {held_until(rollout.metadata.name)}"
+        return Progress(Stage.ROLLED_BACK, text)
     if succeeded is None:
         return Progress(Stage.COMPLETED, f"there was no release yet; {revision} runs")
     return Progress(Stage.COMPLETED, f"the release is completed; {revision} runs")

@@ -228,6 +228,8 @@ class RolloutView(View, frozen=True):
     """Where the controller runs."""
     overrun: str = ""
     """The step asks for a part of the requests, and every pod is new; empty otherwise."""
+    given_up: str = ""
+    """The version that was rolled back without a person, in a sentence; empty if none was, or another came since."""
     workload_fixed: bool = False
     """Admission refuses another workload, or another style, at this moment."""
     routes_fixed: bool = False

@@ -5,6 +5,7 @@ from msgspec import structs
 from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.rollout.words.release_context import moonshift_status
+from controller.domain.rollout.words.status import condition
 from tests.unit.builders import (
     make_rollout,
     make_steps,
@@ -48,6 +49,28 @@ def given_up_and_applied_again() -> World:
     release(world)
     world.rest()
     return world
+
+
+def given_up_and_good_now() -> World:
+    """The rollback is complete, nothing is stalled, and the pods would be ready by now."""
+    world = with_pods_that_fail("Rollback")
+    world.rest()
+    world.people.heal()
+    return world
+
+
+def retried_and_applied_again(world: World) -> None:
+    """`moonshift retry`, and the owner applies the version again."""
+    retry(world)
+    release(world)
+
+
+def is_still_given_up(world: World) -> bool:
+    """The status still says so, or the version is held."""
+    status = status_of(world)
+    held = condition(status, "Stalled")
+    kept = moonshift_status(status).failed_template
+    return bool(kept) or (held is not None and held.status == "True")
 
 
 def gone_on_by_itself() -> World:
@@ -111,6 +134,12 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a version that was given up": Situation(
         reasons.REVISION_FAILED, given_up_and_applied_again, {"moonshift retry": retry}
+    ),
+    "a version that was given up, and nobody applied again": Situation(
+        "",
+        given_up_and_good_now,
+        {"moonshift retry": retried_and_applied_again},
+        lasts=is_still_given_up,
     ),
     "no stable pod is left": Situation(
         reasons.STABLE_REVISION_GONE,
