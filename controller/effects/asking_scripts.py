@@ -1,7 +1,8 @@
 """Scripts that ask, for `controller.outbound`: found in the library, run by the worker, with the rights of an account.
 
 Invariant: fails closed. A script of a namespace uses a Secret, or sees an object, only if its ServiceAccount may get
-it; the API server is asked each time. A script of the installation acts with nobody's rights, so it sees no object.
+it; the API server is asked each time. A script of the installation acts with nobody's rights, so it sees a Rollout of
+the namespace that it works for, and nothing else (`shown_rollout`).
 """
 
 from collections.abc import Callable, Iterable
@@ -13,16 +14,13 @@ from controller.domain.traffic.plan.header import ScriptHeader
 from controller.domain.traffic.tree import Tree, decode_tree
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner
 from controller.effects.gateways.failed_writes import grant
+from controller.effects.shown_rollout import ONLY_ROLLOUTS, may_be_shown, shown_of
 from controller.errors import MoonshiftError, NotFound, Right
-from controller.kube.resources import Resource
+from controller.kube.resources import ROLLOUTS, Resource
 from controller.outbound.fetching import Failed
 from controller.outbound.script_runs import Wanted
 from controller.scripts.lookup import MissingScript, Script
 from controller.scripts.script_outcome import Refused
-
-NO_ACCOUNT = (
-    "only a script of the namespace (scriptRef) sees objects, with the rights of its ServiceAccount"
-)
 
 
 class Objects(Protocol):
@@ -64,19 +62,32 @@ class KubeAskingScripts:
 
     async def object(self, wanted: Wanted, asked: ObjectRequest) -> Tree | None:
         """An object that the script may see, None if there is none. Raises `Failed`."""
-        if wanted.own is None:
-            raise Failed(f"{wanted}: {NO_ACCOUNT}")
         try:
-            kind = await self._objects.served(asked.api_version, asked.kind)
-            if kind is None or not kind.namespaced:
-                raise Failed(f"{wanted}: no kind of namespaces is {asked.api_version} {asked.kind}")
-            right = Right("get", kind.group, kind.plural, "", wanted.namespace, asked.name)
-            await self._need(wanted.own, right)
-            return decode_tree(await self._objects.get(kind, wanted.namespace, asked.name))
+            if wanted.own is None:
+                return await self._rollout(wanted, asked)
+            return await self._with_rights(wanted, wanted.own, asked)
         except NotFound:
             return None
         except (MoonshiftError, ValueError) as failure:
             raise Failed(f"{wanted}: {asked.shown} cannot be read: {failure}") from failure
+
+    async def _rollout(self, wanted: Wanted, asked: ObjectRequest) -> Tree:
+        """A Rollout of the namespace, read with the controller's own rights."""
+        if not may_be_shown(asked):
+            raise Failed(f"{wanted}: {ONLY_ROLLOUTS}")
+        return shown_of(
+            decode_tree(await self._objects.get(ROLLOUTS, wanted.namespace, asked.name))
+        )
+
+    async def _with_rights(self, wanted: Wanted, own: OwnScript, asked: ObjectRequest) -> Tree:
+        """An object that the ServiceAccount of the namespace's script may get."""
+        kind = await self._objects.served(asked.api_version, asked.kind)
+        if kind is None or not kind.namespaced:
+            raise Failed(f"{wanted}: no kind of namespaces is {asked.api_version} {asked.kind}")
+        await self._need(
+            own, Right("get", kind.group, kind.plural, "", wanted.namespace, asked.name)
+        )
+        return decode_tree(await self._objects.get(kind, wanted.namespace, asked.name))
 
     async def _need(self, own: OwnScript, right: Right) -> None:
         needed = Right(

@@ -33,6 +33,21 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.effects.shown_rollout",
+        (
+            "a script of the installation sees objects of any kind",
+            "may_be_shown",
+            returns("True"),
+            "component/effects/test_asking_scripts.py::test_a_script_of_the_installation_sees_no_other_kind",
+        ),
+        (
+            "a script of the installation sees the whole Rollout",
+            "shown_of",
+            returns("rollout"),
+            "component/effects/test_asking_scripts.py::test_a_script_of_the_installation_sees_the_state_of_a_rollout_and_nothing_beside_it",
+        ),
+    ),
+    *named(
         "controller.effects.workloads",
         (
             "a set is moved by whoever comes late",

@@ -1,5 +1,6 @@
-"""A script of a namespace uses Secrets and sees objects only with the rights of its ServiceAccount."""
+"""A script of a namespace uses Secrets and sees objects with its ServiceAccount's rights; others see Rollouts."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,7 @@ from controller.domain.exchange.answer import Does
 from controller.domain.exchange.request import ObjectRequest
 from controller.effects.asking_scripts import KubeAskingScripts
 from controller.errors import NotFound, Right, WorkerUnavailable
-from controller.kube.resources import SERVICES, Resource
+from controller.kube.resources import ROLLOUTS, SERVICES, Resource
 from controller.outbound.fetching import Failed
 from controller.outbound.script_runs import Wanted
 from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
@@ -20,6 +21,23 @@ OWN = OwnScript("shop", "scripts", "asker", "")
 OURS = Wanted(Does.SOURCE, "a", "shop")
 THEIRS = Wanted(Does.SOURCE, "a", "shop", OWN)
 WEB = ObjectRequest("v1", "Service", "web")
+BETA = "rollouts.kruise.io/v1beta1"
+STORED = {
+    "apiVersion": BETA,
+    "kind": "Rollout",
+    "metadata": {
+        "name": "web",
+        "namespace": "shop",
+        "generation": 3,
+        "uid": "1",
+        "annotations": {"token": "t"},
+        "labels": {"team": "a"},
+        "managedFields": [{}],
+    },
+    "spec": {"disabled": False},
+    "status": {"phase": "Healthy"},
+    "more": 1,
+}
 
 
 class Rights:
@@ -36,17 +54,22 @@ class Rights:
 
 
 class Objects:
-    """One Service."""
+    """One Service, and one Rollout; each read is remembered."""
+
+    def __init__(self, rollout: bytes = b"") -> None:
+        self._rollout = rollout or json.dumps(STORED).encode()
+        self.read: list[tuple[str, str, str]] = []
 
     async def served(self, api_version: str, kind: str) -> Resource | None:
         """Services are served."""
         return SERVICES if kind == "Service" else None
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
-        """The Service, or none."""
+        """The object, or none."""
+        self.read.append((resource.kind, namespace, name))
         if name != "web":
             raise NotFound(f"{name} not found", status=404)
-        return b'{"kind":"Service"}'
+        return self._rollout if resource == ROLLOUTS else b'{"kind":"Service"}'
 
 
 class Runner:
@@ -96,12 +119,72 @@ async def test_an_object_needs_the_right_of_the_account() -> None:
     assert await allowed.object(THEIRS, ObjectRequest("v1", "Service", "other")) is None
     for script, asked, words in (
         (THEIRS, WEB, "may not get services web"),
-        (OURS, WEB, "only a script of the namespace"),
         (THEIRS, ObjectRequest("v1", "Moon", "web"), "no kind of namespaces is v1 Moon"),
     ):
         refused, _ = scripts()
         with pytest.raises(Failed, match=words):
             await refused.object(script, asked)
+
+
+def installed(rollout: bytes = b"") -> tuple[KubeAskingScripts, Objects, Rights]:
+    objects, rights = Objects(rollout), Rights("services", "rollouts")
+    return KubeAskingScripts(found, Runner(None), rights, objects), objects, rights
+
+
+async def test_a_script_of_the_installation_sees_the_state_of_a_rollout_and_nothing_beside_it() -> (
+    None
+):
+    ours, objects, rights = installed()
+    assert await ours.object(OURS, ObjectRequest(BETA, "Rollout", "web")) == {
+        "apiVersion": BETA,
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "shop", "generation": 3},
+        "spec": {"disabled": False},
+        "status": {"phase": "Healthy"},
+    }
+    assert await ours.object(OURS, ObjectRequest(BETA, "Rollout", "other")) is None
+    assert objects.read == [("Rollout", "shop", "web"), ("Rollout", "shop", "other")]
+    assert rights.asked == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        WEB,
+        ObjectRequest("v1", "Secret", "web"),
+        ObjectRequest(BETA, "BatchRelease", "web"),
+        ObjectRequest("rollouts.kruise.io/v1alpha1", "Rollout", "web"),
+        ObjectRequest("argoproj.io/v1alpha1", "Rollout", "web"),
+        ObjectRequest("v1beta1", "Rollout", "web"),
+    ],
+    ids=str,
+)
+async def test_a_script_of_the_installation_sees_no_other_kind(asked: ObjectRequest) -> None:
+    ours, objects, _ = installed()
+    with pytest.raises(Failed, match=r"may get rollouts.kruise.io/v1beta1 Rollout, and no other"):
+        await ours.object(OURS, asked)
+    assert objects.read == []
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        (b"{}", {}),
+        (b'{"metadata":[],"status":{}}', {"status": {}}),
+    ],
+)
+async def test_what_is_missing_in_a_rollout_is_not_shown(
+    stored: bytes, shown: dict[str, object]
+) -> None:
+    ours, _, _ = installed(stored)
+    found = await ours.object(OURS, ObjectRequest(BETA, "Rollout", "web"))
+    assert found == {"apiVersion": BETA, "kind": "Rollout", "metadata": {}, **shown}
+
+
+async def test_a_rollout_that_cannot_be_read_is_no_answer() -> None:
+    ours, _, _ = installed(b"[]")
+    with pytest.raises(Failed, match="cannot be read: a JSON object was expected"):
+        await ours.object(OURS, ObjectRequest(BETA, "Rollout", "web"))
 
 
 async def test_a_script_is_run_and_its_errors_have_its_line() -> None:
