@@ -1,7 +1,7 @@
 """The version that was rolled back without a person, and is held when it is applied again.
 
-Why: the Event that says so is gone after an hour, and the Rollout is at rest as if nothing had happened. Invariant: told
-from the status alone, and only until another release begins.
+Why: the Event that says so is gone after an hour, and the Rollout is at rest as if nothing had happened. Invariant:
+told from the status alone, and only until another release begins.
 """
 
 from controller.api.rollout import Rollout, RolloutStatus
