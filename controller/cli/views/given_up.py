@@ -1,7 +1,7 @@
 """The version that was rolled back without a person, and is held when it is applied again.
 
 Why: the Event that says so is gone after an hour, and the Rollout is at rest as if nothing had happened. Invariant:
-told from the status alone, and only until another release begins.
+the sentence comes from the status alone, and ends when another release begins.
 """
 
 from controller.api.rollout import Rollout, RolloutStatus
@@ -23,7 +23,7 @@ def given_up_text(rollout: Rollout, images: str) -> str:
 
 
 def held_until(name: str) -> str:
-    """What happens to it, and the command that changes that."""
+    """The rule that holds the version, and the command that ends it."""
     return (
         "when it is applied again, it is held until its template changes or you run "
         f"kubectl moonshift retry {name}"

@@ -1,4 +1,4 @@
-"""A version that was rolled back without a person is told as long as nothing else was released since."""
+"""The commands name a version that was rolled back without a person, until another release begins."""
 
 import pytest
 from msgspec import structs
@@ -91,7 +91,7 @@ def _held(world: World) -> None:
 
 @pytest.mark.parametrize("since", [_v3, _v3_done, _v3_undone, _retried, _held])
 def test_nothing_is_told_once_something_else_happened(since: object) -> None:
-    """A version that is applied again and held is told by the stall itself."""
+    """If the version is applied again and held, the stall itself says so."""
     world = given_up_and_good_now()
     assert callable(since)
     since(world)
