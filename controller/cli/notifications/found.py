@@ -70,7 +70,7 @@ def in_files(wanted: Named, objects: tuple[Tree, ...], namespace: str) -> Found 
 
 
 def _read(wanted: Named, item: Tree, objects: tuple[Tree, ...], namespace: str) -> Found:
-    if refused := schema_problems(item):
+    if refused := schema_problems({**item}):
         raise Failure(f"{wanted} would be refused: {'; '.join(refused)}")
     notification = read_as(item, Notification)
     if wanted.kind == CLUSTER_KIND:

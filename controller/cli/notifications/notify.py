@@ -64,8 +64,8 @@ def notify_test(
 
     \b
     Exit codes:
-      0  the requests are shown; with --send: the target took the event
-      1  the script cannot be run; with --send: the target did not take the event
+      0  the requests are shown; with --send: the target accepted the event
+      1  the script cannot be run; with --send: the target did not accept the event
     """
     done = _tried(named(name), paths, Topic(event), send)
     if form is not None:
@@ -99,7 +99,7 @@ def _show(done: NotificationTried, send: bool) -> None:
     if done.problem:
         say(f"failed:  {done.problem}")
     elif send:
-        say("sent:    the target took it")
+        say("sent:    yes, the target accepted it")
     else:
         say("sent:    no; --send sends it from this machine")
 

@@ -1,7 +1,8 @@
 """Sample events: one of each topic, with the reasons and words of real ones.
 
 Invariant: pure. All samples have the same release, so a target that closes an incident by its release closes that of an
-earlier sample; the instant makes each sample an event of its own.
+earlier sample; the instant makes each sample an event of its own. The message says that it is a sample: somebody may be
+woken by it.
 """
 
 from datetime import datetime
@@ -16,6 +17,7 @@ from controller.domain.notifications.occasions import (
 from controller.domain.rollout.words import messages
 
 ROLLOUT, REVISION, RELEASE, PERSON = "web", "web-6d4c", "sample", "jane@example.com"
+MARK = "a sample of notify test"
 UID = "00000000-0000-0000-0000-000000000000"
 _WORDS = {
     Topic.STARTED: (
@@ -54,7 +56,7 @@ def sample(topic: Topic, namespace: str, now: datetime) -> Occasion:
         id=f"sample{now:%Y%m%d%H%M%S}"[:CHARACTERS_OF_AN_ID],
         topic=topic,
         reason=reason,
-        message=message,
+        message=f"{message} ({MARK})",
         at=now,
         namespace=namespace,
         rollout=ROLLOUT,

@@ -129,6 +129,7 @@ async def test_a_sample_of_every_event_is_sent_with_the_secret(
     ((token, event),) = receiver.taken
     assert token == f"Bearer {VALUE}"
     assert (event["reason"], event["namespace"]) == (REASONS[topic], "shop")
+    assert event["message"].endswith("(a sample of notify test)")
     assert event["link"] == "https://shown.example.com/shop/web"
     shown = json.loads(ran.stdout)
     assert (shown["sent"], shown["chosen"], shown["event"]) == (True, True, event)
@@ -249,7 +250,7 @@ def own_scripts(name: str = "kruise-rollout-configuration") -> dict[str, Any]:
 
 @pytest.mark.parametrize("of_the_namespace", [False, True])
 async def test_a_script_of_the_files_is_used(tmp_path: Path, of_the_namespace: bool) -> None:
-    ref = {"scriptRef": {"name": "scripts", "serviceAccountName": "teller"}}
+    ref: dict[str, Any] = {"scriptRef": {"name": "scripts", "serviceAccountName": "teller"}}
     async with receiving() as receiver:
         own = notification(receiver.address, script="own", **(ref if of_the_namespace else {}))
         scripts = own_scripts("scripts") if of_the_namespace else own_scripts()
@@ -257,4 +258,4 @@ async def test_a_script_of_the_files_is_used(tmp_path: Path, of_the_namespace: b
         ran = await notify_test("ci", "-f", file, "-n", "shop", "--send")
     assert ran.exit_code == 0, ran.output
     assert receiver.taken == [(f"Bearer {VALUE}", {"place": "shop"})]
-    assert "sent:    the target took it" in ran.output
+    assert "sent:    yes, the target accepted it" in ran.output
