@@ -298,7 +298,7 @@ class Notifying:
             pass
 
     def _next(self, notification: Notification, known: _Known) -> float | None:
-        """Seconds until an event is due. Events that a pass had no time for are due at once, after its write is seen."""
+        """Seconds until an event is due. Events that a pass had no time for are due at once, when its write is seen."""
         stored = self._find(notification.metadata.key) or notification
         if self._problem(stored):
             return None
