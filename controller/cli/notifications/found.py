@@ -50,7 +50,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def named(text: str) -> Named:
-    """What the person means by NAME."""
+    """The Notification that NAME means: NAME alone, or with its kind before it."""
     kind, slash, name = text.rpartition("/")
     kinds = {"": KIND, KIND.lower(): KIND, CLUSTER_KIND.lower(): CLUSTER_KIND}
     if kind.lower() not in kinds or not name or (slash and not kind):
