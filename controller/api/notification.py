@@ -1,4 +1,4 @@
-"""Notifications: which events of which Rollouts are sent to whom, and the record of what was sent.
+"""Notifications: which events of which Rollouts are sent to which target, and the record of the sent ones.
 
 Invariant: decoding accepts everything that the CRDs accept. A Notification and a ClusterNotification have the same
 content; the second is about Rollouts of all namespaces, and its Secrets are in the controller's namespace. Nothing here

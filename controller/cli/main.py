@@ -30,6 +30,7 @@ _MODULES = {
     "controller.cli.gates.gate": ("gate",),
     "controller.cli.handover.check": ("takeover", "uninstall"),
     "controller.cli.install.command": ("install",),
+    "controller.cli.notifications.notify": ("notify",),
     "controller.cli.script_tools.convert": ("convert",),
     "controller.cli.script_tools.lint_script": ("lint_script",),
     "controller.cli.script_tools.run_script": ("run_script",),

@@ -1,6 +1,6 @@
-"""An event told by a script: what the script is given, and what its answer means.
+"""Sends an event by a script: what the script is given, and what its answer means.
 
-Invariant: the same event has the same id in every try and every process, so the other side can know a repetition. A
+Invariant: the same event has the same id in every try and every process, so the receiver can recognise a repetition. A
 target never decides anything about a release.
 """
 
@@ -30,7 +30,7 @@ def wanted_by(spec: NotificationSpec, namespace: str) -> Wanted:
 
 
 def call_of(spec: NotificationSpec, namespace: str, occasion: Occasion) -> Call:
-    """The call that tells this event."""
+    """The call that sends this event."""
     return Call(
         wanted_by(spec, namespace),
         Question(parameters_of(spec), occasion.id, {"event": event_of(occasion, spec.link)}),
@@ -46,7 +46,9 @@ def parameters_of(spec: NotificationSpec) -> dict[str, Json]:
 
 
 async def tell(exchanging: Exchanging, call: Call) -> Later | None:
-    """Send it once; the target's own words if it takes it later. Raises `Failed`."""
+    """Send it once. The answer is None if the target has it, and `Later` if the target asks for another try. Raises
+    `Failed`.
+    """
     ended = (await exchanging.called(call)).ended
     assert isinstance(ended, Sent | Later), "the answer of a target was read as one"
     return ended if isinstance(ended, Later) else None

@@ -1,9 +1,9 @@
-"""Tells people what happens: one pass over one Notification sends what waits, and remembers it.
+"""Sends events: one pass over one Notification sends the events that wait, and writes down which were sent.
 
-Invariant: nothing here is asked by a decision about a release, and no pass over a Rollout waits for it. Every status of
+Invariant: no decision about a release asks anything here, and no pass over a Rollout waits for it. Every status of
 a Rollout that this process sees is looked at immediately, so an event that a status holds for a moment is not lost.
-Sent events are remembered by one write for all that one pass has sent; after a crash between the two they are sent
-again, with the same id. Without a Notification nothing is looked at.
+One write stores all events that one pass has sent; after a crash between sending and writing they are sent again, with
+the same id. Without a Notification no status is looked at.
 """
 
 import logging
@@ -58,7 +58,7 @@ UNUSABLE = "TargetUnusable"
 NOT_TAKEN = "TargetFailed"
 """The target did not take the last event; it is sent again."""
 SECONDS_OF_A_PASS = 20.0
-"""After them a pass sends no more: it remembers what it has sent first."""
+"""After them a pass sends no more events: it first writes down those that it has sent."""
 
 _log = logging.getLogger(__name__)
 
@@ -91,13 +91,13 @@ class _Known:
         """Those of them that the stored status does not have yet."""
 
     def done(self, occasion: Occasion, entry: Told) -> None:
-        """The event is not told any more."""
+        """The event is not sent any more."""
         self.told[occasion.id] = occasion.at
         self.unwritten.append(entry)
         self.waiting.pop(occasion.id, None)
 
     def forget_the_past(self, status: NotificationStatus, now: datetime) -> None:
-        """Events that no look takes for news need not be known."""
+        """Drop the events that are too old to be taken for new ones."""
         stored = {one.occasion.id for one in status.waiting}
         self.told = {
             name: at for name, at in self.told.items() if now - at <= OLDEST or name in stored
@@ -161,7 +161,7 @@ class Notifying:
         yield from self._caches.cluster_notifications.values()
 
     def _take(self, notification: Notification, seen: Iterable[Occasion]) -> bool:
-        """Whether there is something to tell that this process did not know."""
+        """Whether there is an event to send that this process did not know."""
         known = self._known_of(notification)
         fresh = [
             one
@@ -179,7 +179,7 @@ class Notifying:
         return known
 
     def _look(self, notification: Notification) -> _Known:
-        """Everything that is to be told; all Rollouts are looked at once, and then only those that change."""
+        """All events to send. Every Rollout is looked at once, and after that only when it changes."""
         known = self._known_of(notification)
         if not known.looked:
             known.looked = True
@@ -284,7 +284,7 @@ class Notifying:
         known.forget_the_past(notification.status, now)
 
     async def _write(self, notification: Notification, status: NotificationStatus) -> None:
-        """Store it; a refused status is reported in the log, and what was sent is known to this process."""
+        """Store the status. If it is refused, the log says so, and this process still knows which events were sent."""
         key = notification.metadata.key
         writes = Writes(self._kube, self._ledger.scoped(key))
         try:
@@ -298,7 +298,7 @@ class Notifying:
             pass
 
     def _next(self, notification: Notification, known: _Known) -> float | None:
-        """Seconds until something is due; what a pass had no time for is due at once, after its own write is seen."""
+        """Seconds until an event is due. Events that a pass had no time for are due at once, when its write is seen."""
         stored = self._find(notification.metadata.key) or notification
         if self._problem(stored):
             return None

@@ -20,7 +20,7 @@ from controller.api.analysis import Header, Metric, SecretRef
 from controller.cli.failures import Failure
 from controller.cli.files import read_text
 from controller.cli.gates.own_scripts import FoundScripts, ThisPerson
-from controller.cli.script_tools.engine import private_worker
+from controller.cli.script_tools.engine import Engine, private_worker
 from controller.cli.simulation.manifests import text_of
 from controller.domain.gates.secret_destinations import GateSecret
 from controller.domain.gates.watching import Asked
@@ -181,11 +181,15 @@ async def sources(
         asking = None
         if scripts is not None:
             engine = await running.enter_async_context(private_worker())
-            asked = KubeAskingScripts(scripts.find, engine, ThisPerson(), _NoObjects())
-            asking = Exchanging(fetching, asked, _now)
+            asking = Exchanging(fetching, asking_scripts(scripts, engine), _now)
         measuring = Measuring(fetching, lambda key: None, _now, exchanging=asking)
         running.push_async_callback(measuring.aclose)
         yield Sources(measuring, fetching)
+
+
+def asking_scripts(scripts: FoundScripts, engine: Engine) -> KubeAskingScripts:
+    """The scripts with the rights of this person; they see no object."""
+    return KubeAskingScripts(scripts.find, engine, ThisPerson(), _NoObjects())
 
 
 def _now() -> datetime:

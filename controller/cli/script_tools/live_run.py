@@ -32,8 +32,7 @@ from controller.effects.asking_scripts import FoundInLibrary
 from controller.outbound.egress import Anywhere
 from controller.outbound.exchanging import Call, Exchanging
 from controller.outbound.fetching import Failed, Fetching
-from controller.outbound.script_runs import Wanted
-from controller.scripts.lookup import Script
+from controller.outbound.script_runs import FoundScript, Wanted
 
 WINDOW = 300
 _SECRET = "command-line"
@@ -56,11 +55,11 @@ class Live(msgspec.Struct, frozen=True):
     failed: str = ""
 
 
-class _Recorded:
-    """The script, which remembers its turns."""
+class Recorded:
+    """A script that remembers its turns."""
 
-    def __init__(self, script: Script, engine: Engine) -> None:
-        self._found = FoundInLibrary(script, engine)
+    def __init__(self, found: FoundScript) -> None:
+        self._found = found
         self.turns: list[Turn] = []
 
     @property
@@ -80,10 +79,10 @@ class _Recorded:
 class _OneScript(msgspec.Struct, frozen=True):
     """A person's script and secrets, on that person's own machine."""
 
-    script: _Recorded
+    script: Recorded
     values: Mapping[str, str]
 
-    def find(self, wanted: Wanted) -> _Recorded:
+    def find(self, wanted: Wanted) -> Recorded:
         """This one."""
         return self.script
 
@@ -103,7 +102,7 @@ async def ask_live(
     engine: Engine, subject: Subject, given: Tree, values: Mapping[str, str]
 ) -> Live:
     """The script's turns with real answers. Raises WorkerUnavailable."""
-    recorded = _Recorded(subject.read(), engine)
+    recorded = Recorded(FoundInLibrary(subject.read(), engine))
     own = _OneScript(recorded, values)
     fetching = Fetching(Anywhere(), own)
     try:

@@ -1,1 +1,1 @@
-"""Events of releases that people are informed about: facts of a status, and which of them are sent when."""
+"""Events of releases for people and programs: which facts a status holds, and when each is sent."""

@@ -1,4 +1,4 @@
-"""An event as scripts of targets and mails get it.
+"""An event as the script of a target gets it.
 
 Invariant: pure; a field without a value is absent, never an empty text.
 """

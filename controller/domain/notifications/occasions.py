@@ -1,4 +1,4 @@
-"""The events of a Rollout that people may be informed about, from its stored status alone.
+"""The events of a Rollout that Notifications can send, from its stored status alone.
 
 Invariant: pure. The same fact has the same id in every look, in every process, before and after a restart; so an event
 that was sent is known by its id. An end of a release is one event, Finished or RolledBack. Nothing here knows a
@@ -26,7 +26,7 @@ _OF_A_TOPIC = {
     reasons.ANALYSIS_FAILED: None,
     reasons.ROUTE_HELD: Topic.DRIFT_HELD,
 }
-"""Reasons of the condition Stalled that are sent under another topic; a failed gate is sent from its own record."""
+"""Reasons of the condition Stalled that belong to another topic; None: the event comes from the record of the gate."""
 
 
 def occasions(rollout: Rollout) -> tuple[Occasion, ...]:

@@ -1,7 +1,7 @@
 """Which events are sent now, which later, and what a status remembers of it.
 
 Invariant: pure. An event that was sent, or given up, is not sent again. One that is older than the Notification, or
-than an hour when it is first seen, is never sent, so a new Notification does not shout the past. At most `perMinute`
+than an hour when it is first seen, is never sent, so a new Notification does not send old events. At most `perMinute`
 are sent in a minute; the others wait, they are not dropped. Lists are bounded. An event is sent at least once: it is
 remembered after its target took it, so a crash between the two repeats it with the same id.
 """
@@ -25,7 +25,7 @@ from controller.api.notification import (
 from controller.domain.decision import Value
 
 OLDEST = timedelta(hours=1)
-"""An event that is older when it is first seen is not told."""
+"""An event that is older when it is first seen is not sent."""
 GIVEN_UP_AFTER = timedelta(hours=24)
 FIRST_WAIT = 10.0
 LONGEST_WAIT = 900.0
@@ -41,7 +41,7 @@ class Plan(Value, frozen=True):
 
 
 def is_about(notification: Notification, rollout: ObjectMeta) -> bool:
-    """The Rollout is one of those that people are informed about."""
+    """The Notification sends events of this Rollout."""
     spec, namespace = notification.spec, notification.metadata.namespace
     places = (namespace,) if namespace else spec.namespaces
     here = not places or rollout.namespace in places
@@ -55,7 +55,7 @@ def _selected(spec: NotificationSpec, labels: Mapping[str, str]) -> bool:
 def news(
     notification: Notification, seen: Iterable[Occasion], now: datetime
 ) -> tuple[Occasion, ...]:
-    """Those that are chosen, neither told nor waiting, and not of the past."""
+    """Events that the spec chooses, that are neither sent nor waiting, and that are not too old."""
     status = notification.status
     known = {one.id for one in status.told} | {one.occasion.id for one in status.waiting}
     oldest = now - OLDEST
@@ -86,7 +86,7 @@ def plan(notification: Notification, waiting: Iterable[Waiting], now: datetime) 
 
 
 def again(one: Waiting, now: datetime, seconds: float | None) -> Waiting:
-    """The same event after a try that failed; `seconds` is the target's own wish."""
+    """The same event after a try that failed; `seconds` is the wait that the target asked for, if it did."""
     wait = min(FIRST_WAIT * 2**one.tries, LONGEST_WAIT) if seconds is None else seconds
     return structs.replace(one, tries=one.tries + 1, due=now + timedelta(seconds=wait))
 

@@ -1,0 +1,1 @@
+"""`notify test`: the requests of a Notification, shown or sent from a person's own machine."""

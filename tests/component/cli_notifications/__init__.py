@@ -1,0 +1,1 @@
+"""`notify test` with a real worker and a real HTTP receiver."""
