@@ -1,4 +1,4 @@
-"""What a script of the installation sees of the cluster: a Rollout of the namespace that it works for.
+"""The one object that a script of the installation sees: a Rollout of the namespace that it works for.
 
 Why it exists: nobody has granted such a script a right, so it is the controller's own right with which it reads.
 Invariant: fails closed. No other kind is read, and of a Rollout no label, annotation, owner or field manager is shown.
