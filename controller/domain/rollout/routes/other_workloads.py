@@ -71,12 +71,13 @@ def _pins_with_other_pods(
 
 
 def _subsets(release: Release, service: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each gateway object of the Service, and the subsets of it that the object names."""
+    """Each gateway object, and the subsets of the Service that it names."""
     for route in release.seen.routes:
-        reference = route.reference
-        if reference.stable_service != service or not isinstance(route.state, RoutePresent):
-            continue
-        subject = reference.name_in(release.namespace)
-        state = read_object_state(bytes(route.state.raw), subject)
-        if not isinstance(state, Refusal):
-            yield subject, subsets_of(state.original, service, release.namespace)
+        subject = route.reference.name_in(release.namespace)
+        named = [
+            found.original
+            for state in (route.state,)
+            if isinstance(state, RoutePresent) and route.reference.stable_service == service
+            if not isinstance(found := read_object_state(bytes(state.raw), subject), Refusal)
+        ]
+        yield subject, subsets_of([*named], service, release.namespace)

@@ -48,6 +48,16 @@ def test_a_script_that_a_metric_asks_puts_its_account_to_work(version: object) -
     assert accounts_of_rollout(made, made) == ()
 
 
+def test_a_script_that_a_check_asks_puts_its_account_to_work() -> None:
+    script = {"name": "scripts", "serviceAccountName": "asker"}
+    own = {"name": "b", "script": "http", "scriptRef": script}
+    made = raw(checks=[{"name": "a", "script": "http"}, own])
+    (found,) = accounts_of_rollout(None, made)
+    assert found.account == "asker"
+    assert found.path.endswith("checks[1].scriptRef.serviceAccountName")
+    assert accounts_of_rollout(made, made) == ()
+
+
 def test_an_account_is_asked_about_once() -> None:
     several = raw(trafficRoutings=[entry(), entry(name="api"), entry("other", name="else")])
     assert [one.account for one in accounts_of_rollout(None, several)] == ["router", "other"]
