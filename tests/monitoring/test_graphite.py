@@ -17,13 +17,14 @@ from controller.domain.gates.measurement import Measurement
 from localcluster.graphite import Graphite, started_graphite
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-MINUTE = int(time.time()) // 60 * 60
 SINCE = {5: 9.0, 4: 4.0, 3: 3.0, 2: 2.0, 1: 1.0}
 """Values by the minutes that they are old."""
 
 
 def points(*left_out: int) -> dict[int, float]:
-    return {MINUTE - 60 * ago: value for ago, value in SINCE.items() if ago not in left_out}
+    """Sent when the server has started: a module of a long run is read many minutes before."""
+    minute = int(time.time()) // 60 * 60
+    return {minute - 60 * ago: value for ago, value in SINCE.items() if ago not in left_out}
 
 
 class Asking:
