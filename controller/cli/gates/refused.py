@@ -95,6 +95,12 @@ OF_COMPARISONS: dict[str, Rule] = {
 OF_ARGUMENT_SOURCES: dict[str, Rule] = {
     "give exactly one of label, annotation and secret": _one_of("label", "annotation", "secret"),
 }
+OF_TEMPLATES: dict[str, Rule] = {
+    "scriptRef may stand only in a Rollout, where its author's right to the ServiceAccount is checked": (
+        lambda metric: "scriptRef" not in child(metric, "source")
+    ),
+}
+"""Of the metrics of templates only."""
 
 
 def object_problems(obj: Tree) -> tuple[str, ...]:
@@ -102,6 +108,8 @@ def object_problems(obj: Tree) -> tuple[str, ...]:
     found = list(schema_problems({**obj}))
     spec = child(_without_nulls({**obj}), "spec")
     if "strategy" not in spec:
+        for place, metric in enumerate(_objects(spec, "metrics")):
+            found += _broken(metric, OF_TEMPLATES, f"spec.metrics[{place}]")
         return (*found, *_of_analysis(spec, "spec"))
     for style in ("canary", "blueGreen"):
         plan, path = child(spec, "strategy", style), f"spec.strategy.{style}"
