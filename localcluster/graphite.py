@@ -12,6 +12,7 @@ from pathlib import Path
 
 import aiohttp
 
+from localcluster.answering import Answering
 from localcluster.compile import Program
 from localcluster.extras import Extra, ensure_extra
 from localcluster.ports import free_ports
@@ -69,25 +70,9 @@ async def started_graphite(
     )
     address = f"http://127.0.0.1:{pages}"
     process = Process("victoria-metrics", line, folder / "victoria-metrics.log")
-    component = Component(process, _Ready(f"{address}/health"), READY_SECONDS)
+    component = Component(process, Answering(f"{address}/health"), READY_SECONDS)
     await component.start()
     try:
         yield Graphite(address, points)
     finally:
         await component.terminate()
-
-
-class _Ready:
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    async def __call__(self) -> bool:
-        try:
-            async with (
-                asyncio.timeout(2.0),
-                aiohttp.ClientSession() as session,
-                session.get(self._url) as answer,
-            ):
-                return answer.status == 200
-        except (aiohttp.ClientError, TimeoutError):
-            return False

@@ -6,14 +6,13 @@ because no test needs them. It must not be needed by anything that does not use 
 listens on all addresses of the machine: that is not configurable.
 """
 
-import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import yaml
 
+from localcluster.answering import Answering
 from localcluster.compile import Program
 from localcluster.errors import CommandFailed
 from localcluster.extras import BuiltExtra, Extra, ensure_extra
@@ -74,7 +73,7 @@ async def start_kruise(plane: Plane, reporter: Reporter | None = None) -> Compon
         "--rest-config-burst=1000",
     )
     await plane.open_port(f"{NAME}-door", health_port)
-    ready = _Healthy(f"http://127.0.0.1:{health_port}/readyz")
+    ready = Answering(f"http://127.0.0.1:{health_port}/readyz")
     return await plane.add(NAME, plane.at_home(line), ready, READY_SECONDS)
 
 
@@ -99,19 +98,3 @@ async def _install(plane: Plane, built: BuiltExtra) -> None:
         raise CommandFailed(f"OpenKruise's manifests were refused: {failed}") from failed
     names = [m["metadata"]["name"] for m in manifests if m["kind"] == "CustomResourceDefinition"]
     await plane.crds_served(*names)
-
-
-class _Healthy:
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    async def __call__(self) -> bool:
-        try:
-            async with (
-                asyncio.timeout(2.0),
-                aiohttp.ClientSession() as session,
-                session.get(self._url) as answer,
-            ):
-                return answer.status == 200
-        except (aiohttp.ClientError, TimeoutError):
-            return False

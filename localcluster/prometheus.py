@@ -5,7 +5,6 @@ Invariant: the published program, with its own query engine and scraper; it list
 the folder it is given, and ends with its starter. It must not be needed by anything that has no gate.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import yaml
 
+from localcluster.answering import Answering
 from localcluster.compile import Program
 from localcluster.extras import BuiltExtra, Extra, ensure_extra
 from localcluster.ports import free_ports
@@ -102,20 +102,4 @@ def _component(
         "--log.level=warn",
     )
     program = Process("prometheus", line, folder / "prometheus.log")
-    return Component(program, _Ready(f"http://127.0.0.1:{port}/-/ready"), READY_SECONDS)
-
-
-class _Ready:
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    async def __call__(self) -> bool:
-        try:
-            async with (
-                asyncio.timeout(2.0),
-                aiohttp.ClientSession() as session,
-                session.get(self._url) as answer,
-            ):
-                return answer.status == 200
-        except (aiohttp.ClientError, TimeoutError):
-            return False
+    return Component(program, Answering(f"http://127.0.0.1:{port}/-/ready"), READY_SECONDS)

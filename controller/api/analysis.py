@@ -50,7 +50,7 @@ class Method(StrEnum):
 
 
 class Format(StrEnum):
-    """What a page is."""
+    """The form of a page."""
 
     JSON = "json"
     TEXT = "text"

@@ -21,7 +21,7 @@ WAITING_KEPT = 20
 
 
 class Topic(StrEnum):
-    """What an event is about; `spec.events` chooses among them."""
+    """The subjects of events; `spec.events` chooses among them."""
 
     STARTED = "Started"
     WAITS_FOR_APPROVAL = "WaitsForApproval"

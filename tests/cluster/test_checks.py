@@ -23,23 +23,12 @@ from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
 from tests.cluster.status_fields import condition
 from tests.cluster.story import Story, conclude
+from tests.load_tests import LOAD_TEST
+from tests.serving import served
 
 APP = Application("web", "", False, (StepPlan(2, 50, 0), StepPlan(4)), virtual_service=True)
 ANSWER_SECONDS = 25
 """A rollback that ends within this time has not waited for a system that answers in twice of it."""
-LOAD_TEST = """--@does check
---@asks http
---@params address
-local tests = obj.params.address .. "/tests"
-if not obj.answers then
-    if obj.state then return {ask = {{url = tests .. "/" .. obj.state.run}}, state = obj.state} end
-    return {ask = {{url = tests, json = {key = obj.id, rollout = obj.release.rollout}}}}
-end
-local run = json.decode(obj.answers[1].body)
-if not obj.state then return {ask = {{url = tests .. "/" .. run.id}}, state = {run = run.id}} end
-if run.done then return {pass = "run " .. run.id .. " is good"} end
-return {hold = "run " .. run.id .. " goes on", again = 5, state = obj.state}
-"""
 
 
 class LoadTests:
@@ -65,16 +54,9 @@ class LoadTests:
 @asynccontextmanager
 async def served_tests() -> AsyncIterator[LoadTests]:
     """The service."""
-    found, app = LoadTests(), web.Application()
-    app.router.add_route("*", "/{path:.*}", found.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    found.address = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    found = LoadTests()
+    async with served(found.answer) as found.address:
         yield found
-    finally:
-        await runner.cleanup()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from tests.cluster.kinds import RECORDED, collection
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
 from tests.cluster.story import Story
+from tests.serving import served
 
 NOTIFICATIONS = Kind("rollouts.kruise.io", "v1alpha1", "notifications")
 CLUSTER_NOTIFICATIONS = Kind("rollouts.kruise.io", "v1alpha1", "clusternotifications")
@@ -70,23 +71,17 @@ async def telling(
 ) -> AsyncIterator[Telling]:
     """Give all of it, on a plane of its own."""
     receiver = Receiver()
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", receiver.handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    receiver.address = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    extra = (f"--analysis-allow-post={receiver.address}", MORE_IS_LOGGED)
-    try:
-        async with Plane.start(tmp_path_factory.mktemp("telling-plane")) as plane:
-            await install_gateway_kinds(plane)
-            async with (
-                kept_product(plane, tmp_path_factory.mktemp("telling"), extra=extra) as product,
-                plane.recorder(*RECORDED) as recorder,
-            ):
-                yield Telling(product, receiver, recorder)
-    finally:
-        await runner.cleanup()
+    async with (
+        served(receiver.handle) as receiver.address,
+        Plane.start(tmp_path_factory.mktemp("telling-plane")) as plane,
+    ):
+        extra = (f"--analysis-allow-post={receiver.address}", MORE_IS_LOGGED)
+        await install_gateway_kinds(plane)
+        async with (
+            kept_product(plane, tmp_path_factory.mktemp("telling"), extra=extra) as product,
+            plane.recorder(*RECORDED) as recorder,
+        ):
+            yield Telling(product, receiver, recorder)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from tests.cluster.secrecy import MORE_IS_LOGGED, OF_SECRETS, kept_product
 from tests.cluster.status_fields import condition
 from tests.cluster.story import Story
 from tests.cluster.test_gates import CLUSTER_TEMPLATES, TEMPLATES, governed, stalled
+from tests.serving import served
 
 PASSWORD = f"{OF_SECRETS}-0815/+"
 APP = Application("web", "", False, (StepPlan(2, 50, 0), StepPlan(4)), virtual_service=True)
@@ -60,16 +61,9 @@ class Graphite:
 @asynccontextmanager
 async def served_graphite() -> AsyncIterator[Graphite]:
     """The server."""
-    found, app = Graphite(), web.Application()
-    app.router.add_get("/render", found.render)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    found.address = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    found = Graphite()
+    async with served(found.render) as found.address:
         yield found
-    finally:
-        await runner.cleanup()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`notify test`: what a Notification would send, shown or sent from a person's own machine.
+"""`notify test`: the requests of a Notification, shown or sent from a person's own machine.
 
 Invariant: nothing is sent without --send, and nothing is written to the cluster: the status of the Notification does
 not change.

@@ -29,7 +29,7 @@ _NOT_ABOUT = frozenset({"params", "id", "now", "state"})
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """One turn: what the script has to ask for, after `again` seconds, and the answers."""
+    """One turn: the requests that the script has to make after `again` seconds, and the answers."""
 
     requests: tuple[Tree, ...]
     answers: tuple[Answered, ...]

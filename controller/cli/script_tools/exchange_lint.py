@@ -1,7 +1,7 @@
-"""Mistakes in a script that asks: what its header says, against what its text uses and what its cases ask.
+"""Mistakes in a script that asks: its header against the names in its text and the requests in its cases.
 
-Invariant: an error is something that the controller would refuse, or a name that would always be nil; what may be on
-purpose is a note. A script that takes parameters or secrets by computed names is not judged by them.
+Invariant: an error is something that the controller would refuse, or a name that would always be nil; anything that
+may be on purpose is a note. A script that takes parameters or secrets by computed names is not judged by them.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Cases of a script's second chunk: the key `taken` in a file of cases, a list of a status in and a verdict out.
 
 Each entry has `status` (as the gateway wrote it), `generation` (of the object; 1 if not given), perhaps `before`
-(`{generation, status}`: what was reported before the release), and `expect`: `taken`, `wait`, or a map with `wait`
+(`{generation, status}`: the report before the release), and `expect`: `taken`, `wait`, or a map with `wait`
 or `refused` and a part of the words. Invariant: the input is made by the controller's own code; reading never raises.
 """
 

@@ -1,1 +1,1 @@
-"""Scripts that ask: what a script wants to have asked, what it answers, and the marks that stand for Secrets."""
+"""Scripts that ask: the requests of a script, its answers, and the marks that stand for Secrets."""

@@ -30,7 +30,7 @@ Answered = HttpAnswer | ObjectAnswer
 
 
 class Question(Value, frozen=True):
-    """What is the same in every turn: `about` has the fields that only one kind of script gets."""
+    """The input that is the same in every turn; `about` has the fields that only one kind of script gets."""
 
     params: Mapping[str, Json]
     id: str

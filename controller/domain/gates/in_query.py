@@ -101,7 +101,7 @@ def _in_place(piece: Piece, read: "_Reader", written: "_Written", number: int) -
 
 
 class _Written:
-    """The query as it would be if every word stood there as it is: what follows a word."""
+    """The query with every word as it is: for a look at the text behind a word."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         texts = [piece if isinstance(piece, str) else piece.word.text for piece in pieces]

@@ -26,7 +26,7 @@ def in_address(pieces: Sequence[Piece]) -> str | Unplaced:
 
 
 class _Address:
-    """The place in an address: its host, a folder of its path, or what comes behind the path."""
+    """The place in an address: its host, a folder of its path, or the part behind the path."""
 
     def __init__(self) -> None:
         self._begin: list[str] = []

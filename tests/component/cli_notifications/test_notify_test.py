@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from controller.api.notification import Topic
 from controller.cli.main import cli
 from tests.component.cli.double import cluster
+from tests.serving import served
 
 KINDS = "/apis/rollouts.kruise.io/v1alpha1"
 VALUE = "the-value-of-the-token"
@@ -49,16 +50,8 @@ class Receiver:
 async def receiving(status: int = 204) -> AsyncIterator[Receiver]:
     """The receiver, listening."""
     made = Receiver(status=status)
-    app = web.Application()
-    app.router.add_post("/{path:.*}", made.handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.address = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with served(made.handle) as made.address:
         yield made
-    finally:
-        await runner.cleanup()
 
 
 def notification(

@@ -19,24 +19,12 @@ from controller.outbound.checking import Checking
 from tests.component.luaworker.process import worker
 from tests.component.outbound.asking import NOW, Asking, asking, slow
 from tests.component.outbound.pages import Answer
+from tests.load_tests import LOAD_TEST
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 KEY = Key("shop", "web")
 RELEASE = CheckedRelease("web", "shop", "new", "old", 1, 2, "routed", 20, {"web": "shop/web:2"})
-LOAD_TEST = """--@does check
---@asks http
---@params address
-local tests = obj.params.address .. "/tests"
-if not obj.answers then
-    if obj.state then return {ask = {{url = tests .. "/" .. obj.state.run}}, state = obj.state} end
-    return {ask = {{url = tests, json = {key = obj.id, rollout = obj.release.rollout}}}}
-end
-local run = json.decode(obj.answers[1].body)
-if not obj.state then return {ask = {{url = tests .. "/" .. run.id}}, state = {run = run.id}} end
-if run.done then return {pass = "run " .. run.id .. " is good"} end
-return {hold = "run " .. run.id .. " goes on", again = 5, state = obj.state}
-"""
 
 
 class LoadTests:
