@@ -101,6 +101,7 @@ async def asked(
 async def story(asked: Asked) -> AsyncIterator[Story]:
     """Give the application, its pods ready, and a Secret that the controller may read."""
     asked.graphite.value, asked.graphite.broken = 0.0, False
+    asked.graphite.asked.clear()
     plane = asked.product.plane
     async with fresh_namespace(plane) as space:
         app = Application(f"web-{space[-5:]}", space, False, APP.steps, virtual_service=True)
