@@ -158,7 +158,7 @@ async def remembered(story: Story, ids: list[str]) -> bool:
     ("change", "says"),
     [
         ({"script": ""}, "spec.script"),
-        ({"events": ["Finishd"]}, "spec.events"),
+        ({"events": ["Finish"]}, "spec.events"),
         ({"perMinute": 0}, "spec.perMinute"),
         ({"namespaces": ["shop"]}, "unknown field"),
     ],

@@ -263,8 +263,8 @@ async def test_a_missing_name_is_told_before_the_script_runs(running: str) -> No
     async with asking(running, text) as script:
         with pytest.raises(Exception, match="the script needs the secret key"):
             await script.outcome(secrets=())
-        with pytest.raises(Exception, match="the script has no parameter adress"):
-            await script.outcome({"adress": 1})
+        with pytest.raises(Exception, match="the script has no parameter addressx"):
+            await script.outcome({"addressx": 1})
         assert script.runner.sent == []
 
 

@@ -60,7 +60,10 @@ def test_a_check_with_all_that_its_script_needs_is_admitted(style: str) -> None:
     ("change", "words"),
     [
         ({"params": {}}, "the script needs the parameter address (--@params)"),
-        ({"params": {"adress": "x"}}, "the script has no parameter adress, did you mean address?"),
+        (
+            {"params": {"addressx": "x"}},
+            "the script has no parameter addressx, did you mean address?",
+        ),
         ({"secrets": {}}, "the script needs the secret token (--@secrets)"),
         ({"params": {"address": ["x"]}}, "a parameter is a text, a number, true or false"),
         ({"name": ""}, "name: Required value: its name in messages"),

@@ -85,9 +85,9 @@ def test_the_header_says_what_a_script_asks_and_needs() -> None:
         (["query"], ["apiKey", "accessKeyID", "secretAccessKey"], ""),
         ([], [], "the script needs the parameter query (--@params)"),
         (
-            ["qury"],
+            ["queryy"],
             [],
-            "the script has no parameter qury, did you mean query?; it has query, site (--@params)",
+            "the script has no parameter queryy, did you mean query?; it has query, site (--@params)",
         ),
         (["query"], [], "the script needs the secret apiKey (--@secrets)"),
         (["query"], ["zzz"], "the script has no secret zzz; it has apiKey, other, accessKeyID"),
